@@ -92,11 +92,7 @@ class Verbs(click.Group):
         name, known = arguments[0], self.list_commands(context)
         if not name.startswith("-") and name not in known:
             raise click.UsageError(unknown("verb", name, known), context)
-        arguments = [_renamed(name, each) for each in arguments]
-        found, command, rest = super().resolve_command(context, arguments)
-        if command is not None:
-            _check_once(_context_of(command, context, found), rest)
-        return found, command, rest
+        return super().resolve_command(context, [_renamed(name, each) for each in arguments])
 
 
 def _summary(verb: EntryPoint) -> str:
@@ -115,31 +111,6 @@ def _renamed(verb: str, argument: str) -> str:
         return argument
     talk(f"[cyan]hint:[/] {escape(option)} of step {verb} is called {escape(new)} now")
     return f"{new}{equals}{value}"
-
-
-def _check_once(context: click.Context, arguments: list[str]) -> None:
-    """Raise `click.UsageError` for an option of the context's command that is there twice: click takes the last one.
-
-    Options of which there may be several, and flags that can not be taken back, may be there twice.
-    """
-    command = context.command
-    _, rest, given = command.make_parser(context).parse_args(list(arguments))
-    for place, each in enumerate(given):
-        if isinstance(each, click.Option) and each in given[:place] and not _several(each):
-            raise click.UsageError(f"{each.opts[-1]} is given twice", context)
-    if isinstance(command, click.Group) and rest:
-        name, verb, others = command.resolve_command(context, rest)
-        if verb is not None:
-            _check_once(_context_of(verb, context, name), others)
-
-
-def _context_of(command: click.Command, parent: click.Context, name: str | None) -> click.Context:
-    """The context in which ``command``, of the group of ``parent``, is parsed."""
-    return click.Context(command, parent, name, **command.context_settings)
-
-
-def _several(option: click.Option) -> bool:
-    return option.multiple or option.count or (option.is_flag and not option.secondary_opts)
 
 
 @contextmanager

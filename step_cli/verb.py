@@ -34,9 +34,23 @@ class Default:
     text: str
 
 
-def verb(
-    function: Callable[..., None], kind: type[click.Command] = click.Command, *, json: bool = True, **settings: Any
-) -> Any:
+class Verb(click.Command):
+    """A command that refuses an option that is there twice, of which click takes the last one.
+
+    Options of which there may be several, and flags that can not be taken back, may be there twice.
+    """
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        _, _, given = self.make_parser(context).parse_args(list(arguments))
+        for place, each in enumerate(given):
+            if not isinstance(each, click.Option) or each.multiple or (each.is_flag and not each.secondary_opts):
+                continue
+            if each in given[:place]:
+                raise click.UsageError(f"{each.opts[-1]} is given twice", context)
+        return super().parse_args(context, arguments)
+
+
+def verb(function: Callable[..., None], kind: type[click.Command] = Verb, *, json: bool = True, **settings: Any) -> Any:
     """``function`` as a command, with its docstring as help, and unless ``json`` is False with the option ``--json``,
     which `step_cli.console.show` reads.
 

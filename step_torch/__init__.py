@@ -9,8 +9,8 @@ from step_torch.imported import Check as Check
 from step_torch.imported import Imported as Imported
 from step_torch.imported import load as load
 from step_torch.joins import Join as Join
-from step_torch.mapping.mapping import Mapped as Mapped
-from step_torch.mapping.mapping import map as map
+from step_torch.mapped import Mapped as Mapped
+from step_torch.mapped import map as map
 from step_torch.tiling import Tiling as Tiling
 
 _OF_TORCH = ("Layers", "capture", "capture_decoding", "from_pretrained", "tables")

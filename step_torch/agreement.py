@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-import step
 from step import Run
 from step.errors import InputError
 from step_torch.archive import GeneratedText
-from step_torch.generating import LanguageModel
+from step_torch.generating import LanguageModel, run
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,10 @@ def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[TextAg
             f"'{model.archive.path}' has no texts of torch to compare with: step_torch.capture_decoding(.., "
             "prompts=..) stores them"
         )
-    options: dict[str, Any] = {"values": "all"} if backend == "approx" else {}
     for text in model.archive.texts:
         given = len(text.prompt)
-        run = step.run(model.program(text.tokens[:-1], 1, every=True), backend=backend, **options)
-        mine = np.asarray(run.outputs["tokens"]).reshape(-1).tolist()[given - 1 :]
+        ran = run(model.program(text.tokens[:-1], 1, every=True), backend)
+        mine = np.asarray(ran.outputs["tokens"]).reshape(-1).tolist()[given - 1 :]
         pairs = zip(mine, text.tokens[given:], text.margins, strict=True)
         found = (Difference(given + at, *each) for at, each in enumerate(pairs) if each[0] != each[1])
-        yield TextAgreement(text, tuple(found), run)
+        yield TextAgreement(text, tuple(found), ran)

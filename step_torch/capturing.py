@@ -28,6 +28,7 @@ from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
 from step_torch.calling import SITE, calling, check_arguments, check_call
+from step_torch.decompositions import decompositions
 from step_torch.known import compute_known
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
@@ -35,25 +36,8 @@ from step_torch.layers import Past, cache_name, kinds_of, name_of, tables, turni
 from step_torch.marks import Marks
 from step_torch.references import Given, references
 
-WHOLE = (
-    "linear",
-    "silu",
-    "gelu",
-    "softmax",
-    "layer_norm",
-    "scaled_dot_product_attention",
-    "split",
-    "addmm",
-    "lstm",
-    "gru",
-    "rnn_tanh",
-    "rnn_relu",
-)
-"""Operators of ATen that are not taken apart."""
-
-OWN = tuple(
-    f"step_torch/{name}.py" for name in ("capturing", "known", "layers", "marks", "sights", "references", "calling")
-)
+_OURS = ("capturing", "decompositions", "known", "layers", "marks", "sights", "references", "calling")
+OWN = tuple(f"step_torch/{name}.py" for name in _OURS)
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 
@@ -244,10 +228,7 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         found = _FRAME.search(str(error))
         line = f" at {found[1]}:{found[2]}" if found else ""
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
-    table = torch.export.default_decompositions()
-    for op in [each for each in table if each.name().split("::")[-1].split(".")[0] in WHOLE]:
-        table.pop(op)
-    program = program.run_decompositions(table)
+    program = program.run_decompositions(decompositions())
     compute_known(program)
     for node in program.graph.nodes:
         _shorten(node.meta)

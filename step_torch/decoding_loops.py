@@ -12,8 +12,9 @@ from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.ragged import filled
-from step_torch.rounds import EveryLayer, EveryRow
+from step_torch.rounds import EveryLayer
 from step_torch.sampling import DRAWN
+from step_torch.sources import Sources
 
 if TYPE_CHECKING:
     from step_torch.generating import LanguageModel
@@ -54,10 +55,10 @@ class DecodingLoops:
         numbers = {ids: token}
         if any(positions in node.reads for node in parts.entry):
             numbers[positions] = self._of_steps("position", schedule)
-        at.sources = EveryRow(at, token, numbers, rows=self.rows)
+        at.sources = Sources(at, token, numbers, self.rows)
         at.lower(parts.entry)
         row = self._layers(self._row(parts.row_in), schedule)
-        at.sources = EveryRow(at, stop, {}, rows=self.rows)  # weights of the head, too, come before the row
+        at.sources = Sources(at, stop, rows=self.rows)  # weights of the head, too, come before the row
         at.values[parts.last] = row
         at.lower(parts.head)
         chosen = self._chosen(at.values[self.model.nodes.outputs[0]])
@@ -159,7 +160,10 @@ class DecodingLoops:
         }
         position, number = schedule["position"], schedule["layer"]
         numbers = {self.model.nodes.inputs[1]: position}
-        at.sources = EveryLayer(at, stream, numbers, count, weights, position, self.model.room, number, rows=self.rows)
+        at.sources = EveryLayer(
+            at, reference=stream, numbers=numbers, rows=self.rows, layers=count, weights=weights, length=position,
+            room=self.model.room, number=number,
+        )  # fmt: skip
         at.lower(parts.tables)
         at.values[parts.row_in] = Value(stream, row.dims, row.layout, BF16)
         at.lower(parts.layer)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import step
 from step import UINT32, FabricConfig, Graph, MemoryConfig, Program, Run
 from step.errors import InputError
 from step.host.memory import check_fits
@@ -185,6 +186,13 @@ class LanguageModel:
         with importer.told():
             DecodingLoops(self, importer, slots, **kind).place()
         return Program(graph, importer.inputs if kind["values"] else blank_tensors(graph), fitting(graph, fabric))
+
+
+def run(program: Program, backend: str, **options: Any) -> Run:
+    """A run of ``program`` with the values that decide what is written."""
+    if backend == "approx":
+        options["values"] = "all"
+    return step.run(program, backend, **options)
 
 
 def is_step(nodes: Nodes) -> bool:

@@ -18,7 +18,7 @@ from step_models.fabrics import PUBLISHED, fitting
 from step_torch.archive import Archive, read_archive
 from step_torch.choosing import chosen, products
 from step_torch.depths import with_depths
-from step_torch.given import as_captured, check_extents
+from step_torch.given import as_captured
 from step_torch.importing import Importer
 from step_torch.joins import Join
 from step_torch.nodes import Nodes, nodes_of
@@ -155,7 +155,6 @@ def load(
     archive, tiling = read_archive(path), tiling or Tiling()
     given = as_captured(archive, inputs)
     nodes = nodes_of(archive, {key: each.shape for key, each in given.items()})
-    check_extents(archive, nodes)
     captured = archive.results[0].inputs if archive.results else []
     data = {**dict(zip(nodes.inputs, captured, strict=False)), **given}
     tiling, note = chosen(tiling, products(nodes, archive.weights), PUBLISHED)

@@ -165,7 +165,7 @@ class Importer:
         args = [self._argument(each) for each in node.args]
         if node.op.split(".")[1] in _ARITHMETIC and "float" in self.meta.dtype:
             args = [_floating(each) for each in args]
-        options = {name: self._argument(each) for name, each in node.options.items()}
+        options = {name: self._argument(each) for name, each in node.options.items() if name not in IDLE}
         try:
             inspect.signature(lowering).bind(self, *args, **options)
         except TypeError as error:
@@ -230,7 +230,10 @@ class Importer:
         """``given`` in the layout ``wanted``."""
         if isinstance(given, Stored) and self.sources.lies_in(given, wanted):
             return self.sources.read(given.facing(wanted), wanted)
-        return self.joiner.to(self.value(given), wanted, why)
+        value = self.tiles(given)
+        if any(value.layout.reach(axis) != wanted.reach(axis) for axis in value.ragged):
+            value = exact(self, value)
+        return self.joiner.to(value, wanted, why)
 
     def whole_rows(self, given: Any, why: str, *, ragged: bool = False) -> Value:
         """``given`` in tiles that have all of the last axis; the last one of ``ragged`` rows may have more of them."""
@@ -256,10 +259,8 @@ class Importer:
         rows = value.layout.rows
         if rows is not None and rows.count > 1 and [rows.axis] != axes[-1:]:
             value = self.joiner.rows(value, 1, why)
-        rows, steps = value.layout.rows, sorted(value.layout.loops, key=lambda part: -part.step)
-        order = [part for axis in axes for part in steps if part.axis == axis]
-        value = exact(self, self.joiner.reordered(value, order, why))
-        stream, rows = value.stream, value.layout.rows
+        value = exact(self, self.joiner.in_order(value, why))
+        rows, stream = value.layout.rows, value.stream
         if rows is not None and rows.count > 1:
             stream = stream.flat_map(RetileStreamify(1, "row"), name=self.name(f"{name}_rows"))
         stream.store(name)
@@ -273,6 +274,9 @@ _FAILURES = (Unsupported, NoJoin, TypeMismatch, GraphError)
 
 _WHOLE = ("int64", "int32", "bool")
 """Formats whose numbers an import knows, as it does those that a capture computed: they are no weights."""
+
+IDLE = ("dtype", "layout", "device", "pin_memory", "non_blocking", "memory_format", "implicit", "sparse_grad")
+"""Options that no lowering asks for: streams have no strides nor devices, and `Importer.dtype` is the format."""
 
 _ARITHMETIC = ("add", "sub", "rsub", "mul", "div", "pow", "maximum", "minimum")
 """Operators whose operands have the format of the result."""

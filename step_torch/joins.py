@@ -132,6 +132,12 @@ class Joiner:
             stream = self._buffered(value, same, loops, why)
         return replace(value, stream=stream, layout=replace(value.layout, loops=loops))
 
+    def in_order(self, value: Value, why: str) -> Value:
+        """``value`` with its loops in the order of torch."""
+        axes = [axis for each in value.dims for axis in each]
+        loops = sorted(value.layout.loops, key=lambda part: (axes.index(part.axis), -part.step))
+        return self.reordered(value, loops, why)
+
     def _merged(self, value: Value, apart: Sequence[Sequence[AxisPart]], loops: tuple[AxisPart, ...]) -> Value:
         """``value`` with one of ``loops`` for each group of those that it has."""
         stream = value.stream
@@ -237,15 +243,18 @@ class Joiner:
             tensor, tile=value.layout.tile, out=extents, stride=strides, reference=last, name=self.at.name("reload")
         )
 
-    def stored(self, value: Value, why: str) -> tuple[Any, Stream]:
-        """A tensor with the tiles of ``value`` in their order, and a stream that says when all of it is there."""
+    def stored(self, value: Value, why: str, before: int = 0, behind: int = 0) -> tuple[Any, Stream]:
+        """A tensor with the tiles of ``value`` in their order, and a stream that says when all of it is there.
+
+        There is room for so many others ``before`` the first one and ``behind`` the last one.
+        """
         expect(value.stream.shape[0] == dim(1), "rows that go round would be stored behind each other", NoJoin)
         rows, columns = value.layout.tile
-        count = prod(value.layout.extents)
+        count = before + prod(value.layout.extents) + behind
         kept = value.stream.element.tiles[0].dtype
         tensor = self.at.graph.tensor(self.at.name("spilled"), (count * rows, columns), kept)
         self.at.inputs[tensor.name] = np.broadcast_to(np.zeros((), kept.numpy), tensor.shape)
-        address = self.at.graph.count(reference=value.stream, name=self.at.name("address"))
+        address = self.at.graph.count(start=before, reference=value.stream, name=self.at.name("address"))
         stored = value.stream.store_random(tensor, address, name=self.at.name("store"))
         numbers = self.at.graph.count(reference=stored, name=self.at.name("stored"))
         self._enter("a way through off-chip memory", 2 * _tile_bytes(value), why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from step.errors import InputError
 from step_torch.calling import calling
 from step_torch.lacking import lacking, listed, owner_of
+from step_torch.references import results_of
 
 
 class Layers(nn.Module):
@@ -57,32 +58,53 @@ class Layers(nn.Module):
         if rows is None:  # it begins with images or sounds, and asks nothing of its layers
             for layer in self.layers:
                 _, *more = inspect.signature(layer.forward).parameters.values()
-                x = _rows_of(layer(x, **{each.name: None for each in more if each.default is each.empty}))
+                x = results_of(layer(x, **{each.name: None for each in more if each.default is each.empty}))[0]
             return x
         driver = copy.copy(body)
         driver._modules = {}
-        for each in body._modules:
-            driver.__dict__[each] = lambda *_, **__: x
-        driver.__dict__[name] = [self._step(number, x) for number in range(len(self.layers))]
+        for each, module in body._modules.items():
+            driver.__dict__[each] = _Beside(module, x)
+        driver.__dict__[name] = [_Step(self.layers, number, x) for number in range(len(self.layers))]
         if "use_cache" in accepted:
             given["use_cache"] = bool(past)
         try:
             with turning(driver, self.kinds, tables):
-                type(body).forward(driver, **{rows: x, **given})
+                type(body).forward(driver, **{rows: x.clone(), **given})
         except _Through as done:
             return done.rows
         raise InputError(f"{type(body).__name__} does not call its layers one after the other")
 
-    def _step(self, number: int, x: Tensor) -> Callable[..., Any]:
-        """Layer ``number`` as the model calls it; the first one gets ``x``, and behind the last one it ends."""
 
-        def step(rows: Tensor, *args: Any, **options: Any) -> Any:
-            result = self.layers[number](rows if number else x, *args, **options)
-            if number + 1 == len(self.layers):
-                raise _Through(_rows_of(result))
-            return result
+class _Around:
+    """A module that is called in another way; all else is that of the module."""
 
-        return step
+    def __init__(self, module: nn.Module, x: Tensor) -> None:
+        self._module, self._x = module, x
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+class _Beside(_Around):
+    """A module beside the layers: one that is given rows, as a norm or a projection, leaves them as they are."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        given = (each.shape for each in (*args, *options.values()) if isinstance(each, Tensor))
+        return self._x if self._x.shape in given else self._module(*args, **options)
+
+
+class _Step(_Around):
+    """Layer ``number`` as the model calls it; the first one gets ``x``, and behind the last one it ends."""
+
+    def __init__(self, layers: nn.ModuleList, number: int, x: Tensor) -> None:
+        super().__init__(layers[number], x)
+        self._first, self._last = number == 0, number + 1 == len(layers)
+
+    def __call__(self, rows: Tensor, *args: Any, **options: Any) -> Any:
+        result = self._module(self._x if self._first else rows, *args, **options)
+        if self._last:
+            raise _Through(results_of(result)[0])
+        return result
 
 
 class _Through(Exception):
@@ -91,11 +113,6 @@ class _Through(Exception):
     def __init__(self, rows: Tensor) -> None:
         super().__init__()
         self.rows = rows
-
-
-def _rows_of(result: Any) -> Tensor:
-    rows: Tensor = result[0] if isinstance(result, tuple) else result
-    return rows
 
 
 class Past:

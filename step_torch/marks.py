@@ -278,7 +278,7 @@ class Marks:
         """Makes errors about the mark in ``module``."""
         path = self._paths.get(id(module), type(module).__name__)
         self.made[path] = None
-        return _refusal(f"{what} of {path or type(module).__name__!r}")
+        return lambda why: InputError(f"{what} of {path or type(module).__name__!r} {why}")
 
 
 def _activation(function: Any) -> str:
@@ -287,11 +287,6 @@ def _activation(function: Any) -> str:
     if kind in ("GELU", "GELUActivation"):
         return "gelu_tanh" if getattr(function, "approximate", "none") == "tanh" else "gelu"
     return ACTIVATIONS.get(kind, "")
-
-
-def _refusal(what: str) -> Refused:
-    """Makes errors about ``what``."""
-    return lambda why: InputError(f"{what} {why}")
 
 
 def _shown(value: Any) -> str:

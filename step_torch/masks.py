@@ -67,19 +67,18 @@ class Scores:
 
     def near(self, rows: int, keys: int, size: int) -> tuple[int, int] | None:
         """How many tiles of ``size`` keys a tile of as many rows sees before its own and behind; None for all."""
-        is_static = isinstance(self.mask, Stored) and self.mask.is_parameter
-        count = -(-keys // size)
-        if self.window is not None:
-            before, behind = -(-(self.window - 1) // size), 0
-        elif is_static and rows == keys and keys % size == 0:
-            hidden = (_added(self.mask.data) <= NEVER) | _hidden(rows, keys, causal=self.causal, window=None)
-            seen = ~hidden.reshape(-1, count, size, count, size).all((0, 2, 4))
-            number = np.arange(count)
-            before = max(0, int((number - seen.argmax(1)).max()))
-            behind = max(0, int((count - 1 - seen[:, ::-1].argmax(1) - number).max()))
-        else:
+        is_static, count = isinstance(self.mask, Stored) and self.mask.is_parameter, -(-keys // size)
+        if rows != keys or not (is_static or self.window) or (is_static and keys % size):
             return None
-        return (before, behind) if rows == keys and before + behind + 1 < count else None
+        hidden = _hidden(rows, keys, causal=self.causal, window=self.window)
+        hidden = hidden | (_added(self.mask.data) <= NEVER) if is_static else hidden
+        more = [(0, 0)] * (hidden.ndim - 2) + [(0, count * size - keys)] * 2
+        hidden = np.pad(hidden, more, constant_values=True)
+        seen: np.ndarray = ~hidden.reshape(-1, count, size, count, size).all((0, 2, 4))
+        number = np.arange(count)
+        before = max(0, int((number - seen.argmax(1)).max()))
+        behind = max(0, int((count - 1 - seen[:, ::-1].argmax(1) - number).max()))
+        return (before, behind) if before + behind + 1 < count else None
 
     def masked(self, at: Importer, score: Stream, wanted: Value, near: tuple[int, int] | None) -> Stream:
         """``score`` in the layout of ``wanted``, [batch, heads, group, rows, keys], with `NEVER` where none is seen."""
@@ -143,7 +142,7 @@ class Scores:
             given = given.formed("of_heads", form, dims)
         else:
             given = in_shape(at, given, split)
-            given = replace(given, dims=dims) if isinstance(given, Stored) else renamed(at.value(given), dims)
+            given = renamed(at, given, dims)
         return at.in_layout(given, restricted(wanted.layout, dims), "a mask is added to scores").stream
 
 

@@ -95,6 +95,13 @@ class Nodes:
         return next(filter(None, found), "")
 
 
+def inputs_of(archive: Archive) -> list[str]:
+    """The names of the inputs that the user gives; raises `InputError` for one that is no tensor."""
+    specs = archive.model["graph_module"]["signature"]["input_specs"]
+    given = [each["user_input"]["arg"] for each in specs if "user_input" in each]
+    return [_tensor(arg, f"input {number} of '{archive.path}'") for number, arg in enumerate(given)]
+
+
 def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = None) -> Nodes:
     """The nodes of ``archive``.
 
@@ -102,14 +109,12 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
     for what the schema does not have, and `InputError` for shapes that the module can not take.
     """
     module = archive.model["graph_module"]
-    graph, inputs, parameters = module["graph"], list[str](), dict[str, str]()
+    graph, inputs, parameters = module["graph"], inputs_of(archive), dict[str, str]()
     for spec in module["signature"]["input_specs"]:
         ((kind, each),) = spec.items()
-        if kind == "user_input":
-            inputs.append(_tensor(each["arg"], f"input {len(inputs)} of '{archive.path}'"))
-        elif kind in _STORED:
+        if kind in _STORED:
             parameters[each["arg"]["name"]] = each[_STORED[kind]]
-        else:
+        elif kind != "user_input":
             raise FormatError(f"'{archive.path}' has an input of the kind {kind!r}, which step_torch does not know")
     sizes = {name: each["sizes"] for name, each in graph["tensor_values"].items()}
     captured = archive.results[0].inputs if archive.results else []
@@ -117,22 +122,23 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
     for name in inputs:
         if name not in taken and name not in (shapes or {}):
             raise InputError(f"there is no data for input {name!r}: give inputs={{{name!r}: ...}}")
-    extents = _bound({name: sizes[name] for name in inputs}, {**taken, **(shapes or {})})
+    limits = archive.model.get("range_constraints", {})
+    extents = _bound({name: sizes[name] for name in inputs}, {**taken, **(shapes or {})}, limits)
     metas = {name: _meta(each, extents) for name, each in graph["tensor_values"].items()}
     symbols = {name: extent_of(each, extents) for name, each in graph["sym_int_values"].items()}
     known = {name: each for name, each in symbols.items() if isinstance(each, int)}
     outputs = _outputs(archive, module["signature"]["output_specs"])
-    nodes = _needed([_node(each, known) for each in graph["nodes"]], outputs)
+    nodes = needed([_node(each, known) for each in graph["nodes"]], outputs)
     dynamic = {name: frozenset(axis for axis, size in enumerate(sizes[name]) if "as_expr" in size) for name in inputs}
     return Nodes(tuple(inputs), parameters, nodes, outputs, metas, extents, dynamic)
 
 
-def _needed(nodes: Sequence[TorchNode], outputs: Sequence[str]) -> tuple[TorchNode, ...]:
-    """``nodes`` without those whose results nobody reads: checks of torch."""
-    needed, found = set(outputs), list[TorchNode]()
+def needed(nodes: Sequence[TorchNode], names: Sequence[str]) -> tuple[TorchNode, ...]:
+    """Those of ``nodes`` that make the values ``names``: neither checks of torch nor what nobody reads."""
+    wanted, found = set(names), list[TorchNode]()
     for node in reversed(nodes):
-        if needed.intersection(node.results):
-            needed.update(node.reads)
+        if wanted.intersection(node.results):
+            wanted.update(node.reads)
             found.insert(0, node)
     return tuple(found)
 
@@ -172,27 +178,35 @@ def _tensor(arg: Mapping[str, Any], what: str) -> str:
 _STORED = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
 
 
-def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """Extents of dynamic axes, from the shapes of the inputs."""
+def _bound(
+    sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]], limits: Mapping[str, Any]
+) -> dict[str, int]:
+    """Extents of dynamic axes, from the shapes of the inputs; raises `InputError` for some beyond ``limits``."""
     extents = dict[str, int]()
     for name, declared in sizes.items():
         if len(shapes[name]) != len(declared):
             raise InputError(f"input {name!r} has {len(declared)} dimensions, not {len(shapes[name])}")
     axes = [
-        (f"axis {axis} of input {name!r} is", *pair)
+        (f"axis {axis} of input {name!r}", *pair)
         for name, declared in sizes.items()
         for axis, pair in enumerate(zip(declared, shapes[name], strict=True))
     ]
     for says, size, extent in axes:
         if "as_int" in size and size["as_int"] != extent:
-            raise InputError(f"{says} {size['as_int']} in all captures, not {extent}: name it in dynamic_shapes")
+            raise InputError(f"{says} is {size['as_int']} in all captures, not {extent}: name it in dynamic_shapes")
         symbol, value = solved(size, extent)
         if symbol and value is not None:
             extents.setdefault(symbol, value)
     for says, size, extent in axes:
         if (wanted := extent_of(size, extents)) != extent:
             other = f"{wanted}, as that of another input" if isinstance(wanted, int) else f"a whole {wanted}"
-            raise InputError(f"{says} {extent}, but must be {other}")
+            raise InputError(f"{says} is {extent}, but must be {other}")
+    for says, size, extent in axes:
+        symbol, value = solved(size, extent)
+        low, high = (limits.get(symbol, {}).get(name) for name in ("min_val", "max_val"))
+        if value is not None and not (value if low is None else low) <= value <= (value if high is None else high):
+            allowed = f"at least {low}" if high is None else f"{low} to {high}"
+            raise InputError(f"{says} makes a dynamic extent {value}; its capture allows {allowed}")
     return extents
 
 
@@ -219,8 +233,6 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return float(value)
         case "as_sym_float" if "as_name" in value:
             return Ref(value["as_name"])
-        case "as_float":
-            return float(value)  # infinities are texts
         case "as_scalar_type":
             return DTYPES.get(value)
         case "as_sym_int":

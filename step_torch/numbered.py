@@ -51,15 +51,13 @@ def rows(at: Importer, table: Any, numbers: Any) -> Value:
 def scalars(at: Importer, value: Value) -> Value:
     """``value`` in tiles of one scalar, in the order of torch."""
     value = at.joiner.rows(at.joiner.columns(plain(at, value), 1, WHY), 1, WHY)
-    order = [axis for axes in value.dims for axis in axes]
-    loops = sorted(value.layout.loops, key=lambda part: (order.index(part.axis), -part.step))
-    value = at.joiner.reordered(value, loops, WHY)
+    value = at.joiner.in_order(value, WHY)
     return replace(value, layout=TileLayout(value.layout.loops))
 
 
 def gathered(at: Importer, x: Value, index: Value) -> Value:
     """The columns ``index`` of every row of ``x``, whose tiles have whole rows."""
-    index = renamed(at.joiner.columns(plain(at, index), 1, WHY), (*x.dims[:-1], *index.dims[-1:]))
+    index = renamed(at, at.joiner.columns(plain(at, index), 1, WHY), (*x.dims[:-1], *index.dims[-1:]))
     layout = replace(index.layout, columns=x.layout.columns)
     stream = at.joiner.to(x, layout, "a row is there for each of its numbers").stream
     return replace(index, stream=_picked(at, _hits(at, index, x.layout.tile[1]), stream), dtype=x.dtype)
@@ -68,11 +66,11 @@ def gathered(at: Importer, x: Value, index: Value) -> Value:
 def scattered(at: Importer, x: Value, index: Value, source: Value | float, *, adds: bool) -> Value:
     """``x``, whose tiles have whole rows, with ``source`` at the columns ``index`` of every row, or added there."""
     lead = index if isinstance(source, int | float) else source
-    lead = renamed(at.joiner.columns(plain(at, lead), 1, WHY), (*x.dims[:-1], *lead.dims[-1:]))
+    lead = renamed(at, at.joiner.columns(plain(at, lead), 1, WHY), (*x.dims[:-1], *lead.dims[-1:]))
     along = [part for part in lead.layout.loops if part.axis in lead.dims[-1]]
     outer = tuple(part for part in lead.layout.loops if part not in along)
     lead = at.joiner.reordered(lead, (*outer, *along), WHY)
-    index = renamed(plain(at, index), lead.dims)
+    index = renamed(at, plain(at, index), lead.dims)
     hits = _hits(at, at.joiner.to(index, restricted(lead.layout, index.dims), WHY), x.layout.tile[1])
     given = lead.stream
     if isinstance(source, int | float):

@@ -30,7 +30,8 @@ def merged(at: Importer, value: Value, dim: int) -> Value:
     if len(axes) < 2:
         return value
     value = exact(at, value, axes)
-    axis, below, steps = TensorAxis(at.name("columns"), sizes([axes])[0]), 1, dict[TensorAxis, int]()
+    axis = TensorAxis(at.name(f"columns{dim % len(value.dims)}"), sizes([axes])[0])
+    below, steps = 1, dict[TensorAxis, int]()
     for each in reversed(axes):
         steps[each] = below
         below *= each.extent

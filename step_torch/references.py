@@ -27,7 +27,7 @@ def references(module: nn.Module, given: Given, marks: Marks) -> list[dict[str, 
 
     Raises `InputError` where it has something that ``marks`` do not take, or where they make something else of it.
     """
-    plain, exact = [listed(module(*each)) for each in given], copy.deepcopy(module).double()
+    plain, exact = [results_of(module(*each)) for each in given], copy.deepcopy(module).double()
     for config in configs_of(exact):
         config._experts_implementation = "eager"  # that of their own class, as faster ones have no float64
     doubled = [tuple(x.double() if x.is_floating_point() else x for x in each) for each in given]
@@ -52,7 +52,7 @@ def references(module: nn.Module, given: Given, marks: Marks) -> list[dict[str, 
 def _exactly(exact: nn.Module, args: tuple[Tensor, ...]) -> list[Tensor]:
     """The results of the module in float64."""
     try:
-        return listed(exact(*args))
+        return results_of(exact(*args))
     except RuntimeError as error:
         raise InputError(
             f"the module does not run in float64, which results are compared with: {str(error).splitlines()[0]}; where "
@@ -60,8 +60,8 @@ def _exactly(exact: nn.Module, args: tuple[Tensor, ...]) -> list[Tensor]:
         ) from None
 
 
-def listed(result: Any) -> list[Tensor]:
-    """Results of a module, one or several; `check_call` has seen that they are tensors."""
+def results_of(result: Any) -> list[Any]:
+    """Results of a module, one or several; those of a whole module are tensors, as `check_call` has seen."""
     return list(result) if isinstance(result, tuple | list) else [result]
 
 
@@ -87,13 +87,9 @@ def _told(module: nn.Module, marks: Marks) -> Iterator[dict[str, Tensor]]:
     results = dict[str, Tensor]()
 
     def hook(path: str) -> Any:
-        return lambda _module, _args, result: results.__setitem__(path, _leading(result))
+        return lambda _module, _args, result: results.__setitem__(path, results_of(result)[0])
 
     with ExitStack() as hooks:
         for path in marks.made:
             hooks.enter_context(module.get_submodule(path).register_forward_hook(hook(path)))
         yield results
-
-
-def _leading(result: Any) -> Tensor:
-    return result[0] if isinstance(result, tuple | list) else result

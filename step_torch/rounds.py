@@ -1,8 +1,7 @@
-"""Sources of a program whose rows go round: what is read for every row, by the number of its layer or always alike."""
+"""Sources of a program whose rows go round: what is read for every row by the number of its layer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -10,50 +9,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from step import BF16, Selector, Stream, Tile
-from step.functions import Add, ExpertTiles, RetileRow, Scale
+from step import BF16, Stream
+from step.functions import Add, ExpertTiles, Scale
 from step_torch.caches import Cache, cache_of
 from step_torch.layouts import TileLayout, Value
-from step_torch.sources import Sources, Stored, Unsupported
+from step_torch.sources import Sources, Stored
 
 
-@dataclass
-class EveryRow(Sources):
-    """Tensors are read from memory for every element of ``reference``; inputs are ``numbers`` that go with these."""
-
-    reference: Stream
-    numbers: dict[str, Stream]
-
-    def loaded(self, given: Stored, wanted: TileLayout) -> Value:
-        at = self.importer
-        if given.name in self.numbers or not given.is_parameter:
-            raise Unsupported(f"the input {given.name!r} is read by something else than an embedding")
-        tensor, extents = self.tensor(given), list(wanted.extents)
-        strides, name = self.strides(given, wanted), self.names(given)
-        stream = at.graph.load(
-            tensor,
-            tile=wanted.tile,
-            out=extents or [1],
-            stride=strides or [0],
-            reference=self.reference,
-            name=name("load"),
-        )
-        stream = stream if extents else stream.flatten(0, 1, name=name("one"))
-        return Value(stream, given.dims, wanted, BF16)
-
-    def played(self, element: Tile | Selector, values: Sequence[Any], count: int, name: str) -> Stream:
-        stream = self.importer.graph.generate(element, values, [count], reference=self.reference, name=f"{name}_each")
-        return stream.flatten(0, 1, name=name)
-
-    def embedded(self, table: Stored, numbers: Stored) -> Stream | None:
-        number = self.numbers[numbers.name]
-        tile = (1, table.width)
-        stream = number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
-        return stream if self.rows is None else stream.accum(RetileRow(), name=self.importer.name("rows"))
-
-
-@dataclass
-class EveryLayer(EveryRow):
+@dataclass(kw_only=True)
+class EveryLayer(Sources):
     """Parameters are those of the layer whose turn it is: tensors have those of all ``layers``, one behind the other.
 
     ``weights``: of each parameter, by its name in the program, the data of every layer. ``length``: how many rows there
@@ -61,6 +25,7 @@ class EveryLayer(EveryRow):
     and comes before it: weights are on their way before the row that wants them.
     """
 
+    reference: Stream
     layers: int
     weights: dict[str, list[np.ndarray]]
     length: Stream

@@ -12,6 +12,7 @@ import numpy as np
 
 from step import BF16, BOOL, FP32, INT32, DType, Selector, Stream, Tile
 from step.errors import expect
+from step.functions import RetileRow
 from step_torch.caches import Cache, captured
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, fitting, sizes, whole
 
@@ -96,13 +97,16 @@ class Stored:
 
 @dataclass
 class Sources:
-    """Tensors in memory as streams, for a program that goes through its nodes once.
+    """Tensors in memory as streams, for a program that goes through its nodes once, or for every element of
+    ``reference``: all is read again then, and inputs are ``numbers`` that come with these.
 
     ``rows``: those of several texts, which torch does not know, where these are in one tile.
     """
 
     importer: Importer
-    rows: AxisPart | None = field(default=None, kw_only=True)
+    reference: Stream | None = None
+    numbers: Mapping[str, Stream] = field(default_factory=dict)
+    rows: AxisPart | None = None
 
     def alone(self, value: Value) -> Value:
         """``value`` with the rows of several texts one by one, if there are such: the outermost loop."""
@@ -170,27 +174,37 @@ class Sources:
 
     def loaded(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``: read so from memory, or from a buffer where it stays on chip."""
-        graph, tile = self.importer.graph, wanted.tile
+        graph, tile, once = self.importer.graph, wanted.tile, self.reference is None
+        supported(once or given.is_parameter, f"the input {given.name!r} is read by something else than an embedding")
         tensor, name = self.tensor(given), self.names(given)
         extents, strides = list(wanted.extents), self.strides(given, wanted)
         grid = (tensor.shape[0] // tile[0], tensor.shape[1] // tile[1])
-        if self._is_held(given, prod(extents), prod(grid)):
+        if once and self._is_held(given, prod(extents), prod(grid)):
             loaded = graph.load(tensor, tile=tile, name=name("load"), out=grid)
             held = loaded.bufferize(rank=2, name=name("held"))
             stream = held.streamify(out=extents or [1], stride=strides or [0], name=name("again"))
         else:
-            stream = graph.load(tensor, tile=tile, out=extents or [1], stride=strides or [0], name=name("load"))
+            loops: Any = {"out": extents or [1], "stride": strides or [0], "reference": self.reference}
+            stream = graph.load(tensor, tile=tile, **loops, name=name("load"))
         if not extents:
             stream = stream.flatten(0, 1, name=name("one"))
         return Value(stream, given.dims, wanted, stream.element.tiles[0].dtype)
 
     def played(self, element: Tile | Selector, values: Sequence[Any], count: int, name: str) -> Stream:
         """``values`` again and again in one loop, ``count`` of them."""
-        return self.importer.graph.generate(element, values, [count], name=name)
+        graph = self.importer.graph
+        if self.reference is None:
+            return graph.generate(element, values, [count], name=name)
+        each = graph.generate(element, values, [count], reference=self.reference, name=f"{name}_each")
+        return each.flatten(0, 1, name=name)
 
     def embedded(self, table: Stored, numbers: Stored) -> Stream | None:
         """Rows of ``table`` by their ``numbers``, where these come with the rows of a language model."""
-        return None
+        if numbers.name not in self.numbers:
+            return None
+        number, tile = self.numbers[numbers.name], (1, table.width)
+        stream = number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
+        return stream if self.rows is None else stream.accum(RetileRow(), name=self.importer.name("rows"))
 
     def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
         """The caches that these inputs are, for attention of a ``window`` whose names begin with ``prefix``."""

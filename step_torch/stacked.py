@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from step.errors import InputError
-from step_torch.nodes import Nodes, Ref, TorchNode
+from step_torch.nodes import Nodes, Ref, TorchNode, needed
 
 MOST_KINDS = 8
 """Layers that repeat each other may be as many one after the other: all of them are in hardware."""
@@ -60,7 +60,7 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     if last is None:
         raise InputError(f"'{path}' has nothing behind its layers: the head of a language model is missing")
     row_out = next((name for node in layers[1] for name in node.reads if name in made[0]), last) if layers[1:] else last
-    entry = _needed(before, row_in)
+    entry = needed(before, [row_in])
     tables = tuple(node for node in before if node not in entry)
     parameters = {name: [own[at] for _, own in shapes] for at, name in enumerate(_own(first, nodes))}
     return Stacked(len(layers), entry, tables, tuple(first), tuple(behind), row_in, row_out, last, parameters)
@@ -98,16 +98,6 @@ def _row_in(layers: list[list[TorchNode]], nodes: Nodes, path: object) -> str:
             f"'{path}' has layers into which {len(rows)} values go from the one before; one has a lowering"
         )
     return rows[0]
-
-
-def _needed(nodes: Sequence[TorchNode], name: str) -> tuple[TorchNode, ...]:
-    """The nodes that make the value ``name``."""
-    wanted, found = {name}, list[TorchNode]()
-    for node in reversed(nodes):
-        if wanted.intersection(node.results):
-            found.insert(0, node)
-            wanted.update(node.reads)
-    return tuple(found)
 
 
 def _own(nodes: Sequence[TorchNode], of: Nodes) -> list[str]:

@@ -8,12 +8,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import step
 import step_torch
 from step import Program, Run
 from step.host.progress import silent
 from step.language.tokens import Token
-from step_torch.generating import LanguageModel
+from step_torch.generating import LanguageModel, run
 from step_torch.sampling import MOST, Sampling
 from step_torch.vocabulary import Pieces, Symbols, read_symbols
 
@@ -71,11 +70,6 @@ class TextModel:
         given = self.tokens(prompt) if isinstance(prompt, str) else several
         return self.model.program(given, count, end=self.vocabulary.end, sampling=sampling, **options)
 
-    def written(self, run: Run, prompt: str, count: int) -> str:
-        """The text that ``run`` wrote behind ``prompt``, up to the token that ends a text."""
-        given = self.tokens(prompt)
-        return self._behind(given, self.model.batch(given, count).written(run.outputs["tokens"], 0))
-
     def generate(
         self, prompt: str, count: int, backend: str = "approx", *, say: Callable[[str], object] = silent, **options: Any
     ) -> tuple[str, Run]:
@@ -103,10 +97,9 @@ class TextModel:
         """
         given = [self.tokens(each) for each in prompts]
         batch = self.model.batch(given, count, slots=options.get("slots"))
-        run = _run(self.program(given, count, **options), backend)
-        end = self.vocabulary.end
-        found = (batch.written(run.outputs["tokens"], number, end) for number in range(len(given)))
-        return [self._behind(*each) for each in zip(given, found, strict=True)], run
+        ran = run(self.program(given, count, **options), backend)
+        found = (batch.written(ran.outputs["tokens"], number) for number in range(len(given)))
+        return [self._behind(*each) for each in zip(given, found, strict=True)], ran
 
     def _behind(self, given: list[int], written: list[int]) -> str:
         """The text of what is ``written`` behind ``given``, up to the token that ends a text."""
@@ -137,45 +130,19 @@ class Session:
         given = [*self.tokens[past:], *model.vocabulary.tokens(prompt, begins=not self.tokens)]
         program = model.program(given, count, past=past, caches=self.caches, **options)
         batch = model.model.batch(given, count, past=past)
-        writing = Writing(model, int(batch.places(0)[0]), count, say, [*given])
+        come, said = list[int](), [""]
+
+        def told(sink: str, token: Token) -> None:
+            """Say what comes with a token, up to the end of the text."""
+            if sink == "tokens":
+                come.append(int(token.value[0, 0]))
+                said.append(model._behind(given, batch.written(come, 0)))
+                if more := said[-1][len(said[-2]) :]:
+                    say(more)
+
         say(prompt)
-        run = _run(program, backend, on_token=writing.told)
-        written = batch.written(run.outputs["tokens"], 0)
+        ran = run(program, backend, on_token=told)
+        written = batch.written(ran.outputs["tokens"], 0)
         self.tokens = [*self.tokens[:past], *given, *written]
-        self.caches = {name: each for name, each in run.outputs.items() if name in program.inputs}
-        return model._behind(given, written), run
-
-
-@dataclass
-class Writing:
-    """Says the text that comes behind the first ``given`` tokens, ``count`` at most, up to the end of the text.
-
-    ``behind``: all tokens so far.
-    """
-
-    model: TextModel
-    given: int
-    count: int
-    say: Callable[[str], object]
-    behind: list[int] = field(default_factory=list)
-
-    def told(self, sink: str, token: Token) -> None:
-        """See `step.run`."""
-        if sink != "tokens":
-            return
-        self.given -= 1
-        number = int(token.value[0, 0])
-        if self.given < 0 and self.count and number == self.model.vocabulary.end:
-            self.count = 0
-        elif self.given < 0 and self.count:
-            self.count -= 1
-            said = len(self.model.text(self.behind))
-            self.behind.append(number)
-            self.say(self.model.text(self.behind)[said:])
-
-
-def _run(program: Program, backend: str, **options: Any) -> Run:
-    """A run with the values that decide what is written."""
-    if backend == "approx":
-        options["values"] = "all"
-    return step.run(program, backend, **options)
+        self.caches = {name: each for name, each in ran.outputs.items() if name in program.inputs}
+        return model._behind(given, written), ran

@@ -48,10 +48,7 @@ class PixelWindow:
 def pixels(at: Importer, x: Any) -> Value:
     """``x`` [batch, channels, *space] as tiles [1, channels] in the order of the other dimensions."""
     value = at.whole_rows(shapes.permute(at, x, [0, *range(2, len(x.dims)), 1]), "a pixel has all its channels")
-    value = at.joiner.rows(value, 1, WHY)
-    order = [axis for axes in value.dims[:-1] for axis in axes]
-    loops = sorted(value.layout.loops, key=lambda part: (order.index(part.axis), -part.step))
-    value = at.joiner.reordered(value, loops, WHY)
+    value = at.joiner.in_order(at.joiner.rows(value, 1, WHY), WHY)
     *outer, channels = value.dims
     layout = TileLayout(value.layout.loops, None, value.layout.columns)
     return replace(value, dims=(outer[0], channels, *outer[1:]), layout=layout)

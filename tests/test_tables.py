@@ -13,7 +13,7 @@ from step.language.operator import Operator
 from step.ops import Map
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda each: each.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda each: f"{each.parent.name}/{each.name}")
 def test_pages_are_those_of_the_code(path: Path) -> None:
     assert path.read_text() == PAGES[path](), "PYTHONPATH=tests python -m tables writes them"
 

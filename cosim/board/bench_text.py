@@ -10,7 +10,6 @@ from cosim.board.tables import PlacedImage, Tables
 from cosim.testbench.axi import axi_memory
 from cosim.testbench.data import hex_lines
 from cosim.testbench.fabric import hint_line
-from hw.verilog.structure import separated
 from step.host.texts import filled
 from step.lowering.arrival import arrival
 
@@ -53,31 +52,15 @@ def bench_text(tables: Tables, places: Sequence[PlacedImage]) -> str:
     bus, top, base = design.board.bus, design.top, places[0].address
     words = (places[-1].end - base) // bus.bytes
     ports = {"clk": ("input", 1), "rst": ("input", 1), **top.ports}
-    signals = []
-    for name, (way, width) in ports.items():
-        if name.startswith("s_axil_") or name == "interrupt":
-            start = (" = 1" if name in _ALWAYS else " = 0") if way == "input" else ""
-            signals.append(f"  {'reg' if way == 'input' else 'wire'} [{width - 1}:0] {name}{start};")
     memory, nets = axi_memory(top, words, base)
-    nets |= {each: each for each in ports if each.startswith("s_axil_") or each in ("clk", "rst", "interrupt")}
+    own = (each for each in ports if each.startswith("s_axil_") or each in ("clk", "rst", "interrupt"))
     return filled(
         TEXTS / "bench.sv",
-        name=tables.name,
-        top=top.name,
-        words=words,
-        bits=8 * bus.bytes,
-        runs=RUNS,
-        cycles=CYCLES,
-        signals=signals,
-        memory=memory,
-        ports=separated(f"    .{each}({nets.get(each, '')})" for each in ports),
-        registers=[f"  localparam [31:0] {each.upper()} = 'h{addresses[each]:x};" for each in _REGISTERS],
-        settings=[
-            f"    write(32'h{address:x}, 32'h{value:x});"
-            for place in places
-            for address, value in tables.settings(place).values()
-        ],
-        hint=hint_line(arrival(tables.netlist)),
+        **{"name": tables.name, "top": top.name, "words": words, "bits": 8 * bus.bytes, "runs": RUNS, "cycles": CYCLES},
+        **{"ports": ports, "always": _ALWAYS, "memory": memory, "hint": hint_line(arrival(tables.netlist))},
+        nets=dict.fromkeys(ports, "") | nets | {each: each for each in own},
+        registers={each: addresses[each] for each in _REGISTERS},
+        settings=[each for place in places for each in tables.settings(place).values()],
     )
 
 

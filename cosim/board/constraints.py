@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
 from textwrap import wrap
@@ -22,28 +21,21 @@ def sdc(top: Structure, mhz: float) -> str:
 
     With a clock of their own (``bus_clk``) the buses have the same period, and pointers between the clocks a period.
     """
-    ports = {"rst": ("input", 1), **top.ports}
-    clocks = ["clk", *([BUS_CLOCK] if BUS_CLOCK in ports else [])]
-    lines = ["", *(f"create_clock -name {each} -period $step_period [get_ports {each}]" for each in clocks)]
-    for clock in clocks:
-        for way in ("input", "output"):
-            names = [
-                f"{name}[*]" if width > 1 else name
-                for name, (direction, width) in ports.items()
-                if direction == way and name not in clocks and _clock(name, clocks) == clock
-            ]
-            if names:
-                lines += ["", f"set_{way}_delay -clock {clock} $step_{way}_delay [get_ports {{"]
-                lines += [*wrap(" ".join(names), 118, initial_indent="  ", subsequent_indent="  "), "}]"]
-    for one, other in permutations(clocks, 2):
-        ends = f"-from [get_clocks {one}] -to [get_clocks {other}]"
-        lines += ["", f"set_max_delay $step_period {ends}", f"set_false_path -hold {ends}"]
-    return filled(TEXTS / "board.sdc", name=top.name, delays=lines, **_clock_values(mhz))
-
-
-def _clock(port: str, clocks: Sequence[str]) -> str:
-    """The clock of a port: buses, and their reset, may have one of their own."""
-    return clocks[-1] if port.startswith(("m_axi", "bus_")) else clocks[0]
+    ports, clocks = {"rst": ("input", 1), **top.ports}, ["clk"]
+    clocks += [BUS_CLOCK] if BUS_CLOCK in ports else []
+    by_clock: dict[tuple[str, str], list[str]] = {(clock, way): [] for clock in clocks for way in ("input", "output")}
+    for name, (way, width) in ports.items():
+        if name not in clocks:  # buses, and their reset, may have a clock of their own
+            clock = clocks[-1] if name.startswith(("m_axi", "bus_")) else "clk"
+            by_clock[clock, way].append(f"{name}[*]" if width > 1 else name)
+    delays = [
+        (way, clock, "\n".join(wrap(" ".join(names), 118, initial_indent="  ", subsequent_indent="  ")))
+        for (clock, way), names in by_clock.items()
+        if names
+    ]
+    crossings = list(permutations(clocks, 2))
+    given = {"clocks": clocks, "delays": delays, "crossings": crossings, **_clock_values(mhz)}
+    return filled(TEXTS / "board.sdc", name=top.name, **given)
 
 
 def _clock_values(mhz: float) -> dict[str, str]:

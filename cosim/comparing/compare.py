@@ -24,7 +24,7 @@ from step.language.parameters import settled
 from step.language.symbols import measure
 from step.language.tokens import Token
 from step.lowering.fabric import FabricConfig
-from step.programs.data.equality import same_value
+from step.programs.data.equality import same
 from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
 from step.programs.program import Program
 from step.programs.tables import table
@@ -266,6 +266,6 @@ def _compare_outputs(exact: Mapping[str, list[Token]], meaning: Mapping[str, lis
         if len(got) != len(wanted):
             return f"{name}: {len(got)} tokens from the RTL, {len(wanted)} from the interpreter"
         for position, (left, right) in enumerate(zip(got, wanted, strict=True)):
-            if (left.stop, left.rank) != (right.stop, right.rank) or not same_value(left.value, right.value):
+            if not same(left, right):
                 return f"{name}: token {position} is not equal"
     return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import count, takewhile
 from pathlib import Path
 
-from hw.verilog.structure import Structure, separated
+from hw.verilog.structure import Structure
+from step.host.texts import filled
 
-AXI_MEMORY = Path(__file__).parent / "verilog" / "step_axi_memory.sv"
+_HERE = Path(__file__).parent / "verilog"
+AXI_MEMORY = _HERE / "step_axi_memory.sv"
 
 _ADDRESSES = ("araddr", "arlen", "arsize", "arvalid", "awaddr", "awsize", "awvalid", "wdata", "wstrb", "wlast")
 _TO_MEMORY = (*_ADDRESSES, "wvalid", "rready", "bready")
@@ -15,22 +16,16 @@ _FROM_MEMORY = ("arready", "rdata", "rresp", "rlast", "rvalid", "awready", "wrea
 _CONSTANT = {"rid": "1'b0", "bid": "1'b0"}
 
 
-def axi_memory(top: Structure, words: int, base: int) -> tuple[list[str], dict[str, str]]:
-    """The lines of a memory of ``words`` transfers from the byte address ``base`` on, and what ``m_axi`` ports get."""
-    masters = len(list(takewhile(lambda number: f"m_axi{number}_araddr" in top.ports, count())))
-    data, address = top.ports["m_axi0_rdata"][1], top.ports["m_axi0_araddr"][1]
-    lines, connections = list[str](), dict[str, str]()
+def axi_memory(top: Structure, words: int, base: int) -> tuple[str, dict[str, str]]:
+    """The text of a memory of ``words`` transfers from the byte address ``base`` on, and what ``m_axi`` ports get."""
+    signals, wires, connections = (*_TO_MEMORY, *_FROM_MEMORY), dict[str, int](), dict[str, str]()
     for name, (way, width) in top.ports.items():
         if name.startswith("m_axi"):
             number, _, signal = name.removeprefix("m_axi").partition("_")
-            if signal in _TO_MEMORY + _FROM_MEMORY:
-                lines.append(f"  wire [{width - 1}:0] {signal}{number};")
-                connections[name] = f"{signal}{number}"
+            if signal in signals:
+                wires[f"{signal}{number}"], connections[name] = width, f"{signal}{number}"
             else:
                 connections[name] = _CONSTANT[signal] if way == "input" else ""
-    lines += ["", "  step_axi_memory #("]
-    lines.append(f"    .MASTERS({masters}), .BYTES({data // 8}), .ADDRESS_BITS({address}),")
-    lines += [f"    .BASE(64'h{base:x}), .WORDS({words})", "  ) memory (", "    .clk(clk), .rst(rst),"]
-    nets = {each: [f"{each}{number}" for number in reversed(range(masters))] for each in (*_TO_MEMORY, *_FROM_MEMORY)}
-    lines += separated(f"    .{signal}({{{', '.join(those)}}})" for signal, those in nets.items())
-    return [*lines, "  );", ""], connections
+    sizes = {"masters": sum(each.startswith("araddr") for each in wires), "words": words, "base": base}
+    widths = {"data": wires["rdata0"], "address": wires["araddr0"]}
+    return filled(_HERE / "axi_memory.sv.in", wires=wires, signals=signals, **sizes, **widths), connections

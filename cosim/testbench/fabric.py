@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cosim.building.build import READ_PORT, WRITE_PORT
-from cosim.building.design import BenchDesign, StreamPort
+from cosim.building.design import BenchDesign
 from cosim.testbench.axi import AXI_MEMORY, axi_memory
-from hw.verilog.structure import MEMORY_RESET, Structure, separated
+from hw.verilog.structure import MEMORY_RESET, Structure
 from step.host.texts import filled
 
 _HERE = Path(__file__).parent / "verilog"
@@ -35,38 +35,34 @@ def bench_text(design: BenchDesign, top: Structure, lines: Mapping[str, int], hi
 
     ``lines``: of each file of data. ``hint`` is told where data differs.
     """
-    wires = {name: width for name, (_, width) in top.ports.items() if name.startswith("probe_")}
-    nets = {"clk": "clk", "rst": "rst", "soft_reset": "1'b0", "fabric_reset": "reset"} | {each: each for each in wires}
-    body = [f"  wire [{width - 1}:0] {name};" for name, width in wires.items()]
-    body.append("  wire reset;" if design.buses is not None else "  wire reset = rst;")
-    for port in (*design.sources, *design.sinks):
-        body += _stream(port, port in design.sources, lines)
-        nets |= {f"{port.port}_{each}": f"{port.port}_{each}" for each in (*dict(port.widths), "tvalid", "tready")}
+    shared, beat, memory = design.buses, 8 * design.memory["beat_bytes"], ""
+    probes = {name: width for name, (_, width) in top.ports.items() if name.startswith("probe_")}
+    nets = {"clk": "clk", "rst": "rst", "soft_reset": "1'b0", "fabric_reset": "reset"} | {each: each for each in probes}
+    for stream in (*design.sources, *design.sinks):
+        parts = (f"{stream.port}_{each}" for each in (*dict(stream.widths), "tvalid", "tready"))
+        nets |= {each: each for each in parts}
     words = -(-max(1, design.memory["beats_total"]) * design.memory["beat_bytes"] // word_bytes(design))
-    if design.buses is not None:
+    widths = {"request": 32, "response": beat, "write": beat + 32}
+    port_nets = [
+        ({net: widths.get(net, 1) for net in members}, ports)
+        for members, ports in ((READ_PORT, design.reads), (WRITE_PORT, design.writes))
+    ]
+    if shared is not None:
         memory, more = axi_memory(top, words, 0)
-        body, nets = [*body, *memory], nets | more
-        width = design.buses.address_bits
-        nets |= {f"base_{name}": f"{width}'d{base}" for name, base in design.buses.images.items()}
+        nets |= more | {f"base_{name}": f"{shared.address_bits}'d{base}" for name, base in shared.images.items()}
     elif design.has_memory:
-        body += _port_memory(design, words)
-        nets |= {MEMORY_RESET: "rst"} | _port_nets(design)
-    ports = ["clk", "rst", *top.ports]
-    body += [f"  {design.module} fabric (", *separated(f"    .{each}({nets.get(each, '')})" for each in ports), "  );"]
-    sinks = [each.port for each in design.sinks]
-    last = {name: lines[f"{name}.hex"] - 1 for name in ("memory", "expected") if design.has_memory}
+        nets[MEMORY_RESET] = "rst"
+        for each, ports in port_nets:
+            for at, port in enumerate(ports):
+                for net, width in each.items():
+                    nets[f"{port.port}__{(READ_PORT | WRITE_PORT)[net]}"] = f"{net}[{at * width} +: {width}]"
     return filled(
         _HERE / "bench.sv.in",
-        module=design.module,
-        words=words,
-        bits=8 * word_bytes(design),
-        body=body,
-        still=STILL,
-        finished=" && ".join(["probe_finished", *(f"{each}_finished" for each in sinks)]),
-        wrong=" + ".join(["0", *(f"{each}_wrong" for each in sinks)]),
-        load=filled(_HERE / "load.sv.in", **last).splitlines() if design.has_memory else [],
-        compare=(_HERE / "compare.sv.in").read_text().splitlines() if design.has_memory else [],
-        hint=hint_line(hint),
+        **{"design": design, "buses": shared, "axi_memory": memory, "lines": lines, "probes": probes.items()},
+        **{"words": words, "bits": 8 * word_bytes(design), "still": STILL, "hint": hint_line(hint)},
+        connections={each: nets.get(each, "") for each in ("clk", "rst", *top.ports)},
+        port_nets=port_nets,
+        sizes=[f"32'd{port.size_beats}" for port in reversed(design.reads)] or ["32'd1"],
     )
 
 
@@ -76,53 +72,3 @@ def hint_line(hint: str | None) -> str:
         return ""
     quoted = hint.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'\n        $display("{quoted}: in another order, other data is right, too");'
-
-
-def _stream(port: StreamPort, is_source: bool, lines: Mapping[str, int]) -> list[str]:
-    stem, module = port.port, "step_stream_source" if is_source else "step_stream_sink"
-    file = f"{module.removeprefix('step_stream_')}_{port.name}"
-    body = [f"  wire [{width - 1}:0] {stem}_{part};" for part, width in port.widths]
-    body.append(f"  wire {stem}_tvalid, {stem}_tready;")
-    connections = [".clk(clk)", ".rst(reset)", f".transfer({{{', '.join(port.parts)}}})"]
-    connections += [f".valid({stem}_tvalid)", f".ready({stem}_tready)"]
-    if not is_source:
-        body += [f"  wire {stem}_finished;", f"  wire [31:0] {stem}_wrong;"]
-        connections += [f".finished({stem}_finished)", f".wrong({stem}_wrong)"]
-    parameters = f'.BITS({port.bits}), .TRANSFERS({lines[f"{file}.hex"]}), .FILE("{file}")'
-    return [*body, f"  {module} #({parameters}) {stem}__bench (", f"    {', '.join(connections)}", "  );", ""]
-
-
-def _port_nets(design: BenchDesign) -> dict[str, str]:
-    """Connections of the memory ports of the fabric."""
-    nets, beat = dict[str, str](), 8 * design.memory["beat_bytes"]
-    for ports, members in ((design.reads, READ_PORT), (design.writes, WRITE_PORT)):
-        for at, port in enumerate(ports):
-            for net, member in members.items():
-                width = _width(net, beat)
-                nets[f"{port.port}__{member}"] = f"{net}[{at * width} +: {width}]"
-    return nets
-
-
-def _width(net: str, beat: int) -> int:
-    """Bits of a port's part of a net of the memory."""
-    return {"request": 32, "response": beat, "write": beat + 32}.get(net, 1)
-
-
-def _port_memory(design: BenchDesign, words: int) -> list[str]:
-    beat = 8 * design.memory["beat_bytes"]
-    reads, writes = max(1, len(design.reads)), max(1, len(design.writes))
-    lines = list[str]()
-    for count, ports, members in ((reads, design.reads, READ_PORT), (writes, design.writes, WRITE_PORT)):
-        lines += [f"  wire [{count * _width(net, beat) - 1}:0] {net};" for net in members]
-        if not ports:
-            lines.append(f"  assign {next(each for each in members if each.endswith('_valid'))} = 0;")
-    sizes = ", ".join(f"32'd{port.size_beats}" for port in reversed(design.reads)) or "32'd1"
-    lines += [
-        "  step_port_memory #(",
-        f"    .READS({reads}), .WRITES({writes}), .BYTES({beat // 8}), .WORDS(WORDS), .REQUEST_BEATS({{{sizes}}})",
-        "  ) memory (",
-        f"    .clk(clk), .rst(rst), {', '.join(f'.{each}({each})' for each in (*READ_PORT, *WRITE_PORT))}",
-        "  );",
-        "",
-    ]
-    return lines

@@ -110,7 +110,7 @@ def lines_of_shapes(made: Program, lanes: int, shapes: Sequence[Shape]) -> Itera
 def shares_of_rows(made: Program) -> Iterator[tuple[int, float, float]]:
     """Each number of rows that may keep lanes busy: their share that is, and the most that its blocks allow."""
     ((times, application),), fabric = times_of(made, ["product"]), made.fabric
-    shape = plan(Matmul(out=BF16), application.with_rows(fabric.dynamic_rows)).arrangement
+    shape = plan(Matmul(out=BF16), application).arrangement
     for rows, cycles in enumerate(times.reshape(fabric.dynamic_rows, -1), 1):
         if rows * shape.cols >= shape.stages * fabric.matmul_lanes or rows == fabric.dynamic_rows:
             interval = float(cycles[-1] - cycles[WARM_UP_OF_ROWS]) / COUNTED

@@ -24,8 +24,8 @@ from step_explore.fitting.goal import Goal
 from step_explore.fitting.trials import Trials
 from step_explore.sweeps.axis import Point, grid, named
 from step_explore.tuning.budget import AREA
-from step_torch.mapping.mapping import RUNS
-from step_torch.mapping.tilings import Tilings
+from step_torch.mapped import RUNS
+from step_torch.tilings import Tilings
 
 CAPTURED = Path(__file__).parents[2] / "tests" / "step_torch" / "captured"
 

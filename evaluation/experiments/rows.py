@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import sim_published
+from experiments.sources import source_digest
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically
-from step.host.sources import source_digest
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).parent / "results"
@@ -32,8 +32,8 @@ PUBLISHED = Path(sim_published.__file__).parent
 
 
 def digest(result: str, *files: Path | str) -> str:
-    """The first digits of the digest of what ``result`` is made of (`step.host.sources.MADE_OF`), and of ``files`` and
-    folders of its own."""
+    """The first digits of the digest of what ``result``, one of `experiments.sources.MADE_OF`, is made of, and of
+    ``files`` and folders of its own."""
     return source_digest(result, *files)[:16]
 
 

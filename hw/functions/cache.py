@@ -6,7 +6,6 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import made_by
 from hw.functions.wires import Generator, WiresDatapath
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 
@@ -16,7 +15,7 @@ def _below(value: Value, bound: int) -> Value:
     return value[: (bound - 1).bit_length()] if bound > 1 else C(0, 1)
 
 
-class ExpertTilesGenerator(Generator):
+class ExpertTilesGenerator(Generator, of=ExpertTiles):
     """The tiles of expert ``operand0``: a number, or a selector that chooses it."""
 
     def outputs(self, m: Module) -> dict[str, Any]:
@@ -34,7 +33,7 @@ class ExpertTilesGenerator(Generator):
         }
 
 
-class CacheTilesGenerator(Generator):
+class CacheTilesGenerator(Generator, of=CacheTiles):
     """The tiles of request ``operand0``, which has ``operand1`` rows."""
 
     counts = True
@@ -51,7 +50,7 @@ class CacheTilesGenerator(Generator):
         }
 
 
-class CacheRowsGenerator(Generator):
+class CacheRowsGenerator(Generator, of=CacheRows):
     """Rows in tile ``index``, of ``operand0`` rows in all."""
 
     counts = True
@@ -67,20 +66,10 @@ class CacheRowsGenerator(Generator):
         }
 
 
-class CacheEndDatapath(WiresDatapath):
+class CacheEndDatapath(WiresDatapath, of=CacheEnd):
     """The tile of request ``operand0`` in which row ``operand1`` is."""
 
     def value(self, m: Module) -> Value:
         shape: Any = self.plan.function
         tile = self.operand1 >> (shape.rows.bit_length() - 1)
         return shape.base + _below(self.operand0, shape.requests) * shape.tiles + tile
-
-
-datapath = made_by(
-    {
-        CacheEnd: CacheEndDatapath,
-        CacheRows: CacheRowsGenerator,
-        CacheTiles: CacheTilesGenerator,
-        ExpertTiles: ExpertTilesGenerator,
-    }
-)

@@ -10,13 +10,13 @@ from amaranth.hdl import C, Module, Mux, Signal, Value
 from hw.arithmetic.convert import as_fp32, as_integer, converted
 from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.staged import Staged, placed
-from hw.functions.vector import Lane, on_lanes
+from hw.functions.vector import Lane
 from hw.primitives.timing import delayed
 from step.functions.cast import Cast
 from step.language.dtypes import BOOL, FP32
 
 
-class CastLane(Lane):
+class CastLane(Lane, of=Cast):
     """A scalar in another format."""
 
     function: Cast
@@ -57,6 +57,3 @@ class CastLane(Lane):
             return result
         exact = delayed(m, result, 1, f"{name}_result")
         return converted(m, f"{name}_round", exact, FP32, self.out, saturate=self.function.saturate)
-
-
-datapath = on_lanes({Cast: CastLane})

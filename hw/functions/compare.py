@@ -9,11 +9,11 @@ from amaranth.hdl import C, Module, Mux, Value
 from hw.arithmetic.compare import below
 from hw.arithmetic.convert import as_integer
 from hw.functions.elementwise import numbers
-from hw.functions.vector import Lane, on_lanes
+from hw.functions.vector import Lane
 from step.functions.compare import RELATIONS, Compare, Where
 
 
-class CompareLane(Lane):
+class CompareLane(Lane, of=Compare):
     """Whether two scalars have a relation."""
 
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
@@ -31,12 +31,9 @@ class CompareLane(Lane):
         return Mux(one.nan | other.nan, relation == "!=", found)
 
 
-class WhereLane(Lane):
+class WhereLane(Lane, of=Where):
     """One of two scalars, as it is."""
 
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
         condition, first, second = operands
         return Mux(condition, first, second)
-
-
-datapath = on_lanes({Compare: CompareLane, Where: WhereLane})

@@ -6,12 +6,11 @@ from typing import Any
 
 from amaranth.hdl import Module
 
-from hw.functions.datapath import made_by
 from hw.functions.wires import Generator
 from step.functions.counting import CountFrom
 
 
-class CountFromGenerator(Generator):
+class CountFromGenerator(Generator, of=CountFrom):
     """``operand0`` plus the index, ``operand1`` times."""
 
     def outputs(self, m: Module) -> dict[str, Any]:
@@ -20,6 +19,3 @@ class CountFromGenerator(Generator):
             "last": self.index == self.operand1 - 1,
             "result": self.operand0 + self.index,
         }
-
-
-datapath = made_by({CountFrom: CountFromGenerator})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, ClassVar
 
@@ -13,23 +13,27 @@ from hw.functions.store import Groups
 from hw.primitives.delay import DelayLine
 from hw.primitives.timing import counter, counts, delayed, window, window_place
 from hw.verilog.modules import Parametric, Shared
-from step.errors import FabricError
 from step.language.function import Function
-from step.lowering.plans.plan import Application, DatapathPlan
+from step.lowering.plans.plan import DatapathPlan
+
+HARDWARE: dict[type[Function], Callable[[Any], Any]] = {}
+"""What makes the hardware of a function of its plan, by its class."""
 
 
-def made_by(kinds: Mapping[type[Function], Callable[[Any], Any]]) -> Callable[[Function, Application, Any], Any]:
-    """The ``datapath`` of a module whose functions have the hardware that ``kinds`` make of their plans."""
+class Hardware:
+    """A class that makes the hardware of the functions which it is said to be ``of``."""
 
-    def datapath(function: Function, application: Application, plan: Any) -> Any:
-        if type(function) not in kinds:
-            raise FabricError(f"there is no datapath for the function {function.name!r}")
-        return kinds[type(function)](plan)
+    def __init_subclass__(cls, *, of: type[Function] | tuple[type[Function], ...] = (), **others: Any) -> None:
+        super().__init_subclass__(**others)
+        HARDWARE.update(dict.fromkeys(of if isinstance(of, tuple) else (of,), cls.planned))
 
-    return datapath
+    @classmethod
+    def planned(cls, plan: Any) -> Any:
+        """The hardware of a function with this ``plan``."""
+        return cls(plan)
 
 
-class Datapath(Parametric):
+class Datapath(Hardware, Parametric):
     """A function made hardware, as its ``plan`` declares it: the fields of that are all that makes it.
 
     In a cycle with ``start`` the ``operand``\\ s are right; `latency` cycles later ``result`` is. Starts come

@@ -7,13 +7,12 @@ from amaranth.hdl import Module, Value
 from hw.arithmetic.integers import FromInteger
 from hw.arithmetic.staged import placed
 from hw.functions.elementwise import ArithmeticLane, multiplier
-from hw.functions.vector import on_lanes
 from hw.primitives.timing import delayed
 from step.functions.dequantize import Dequantize
 from step.language.dtypes import BF16
 
 
-class DequantizeLane(ArithmeticLane):
+class DequantizeLane(ArithmeticLane, of=Dequantize):
     """An integer in FP32, or in BF16, which holds it as well, a register, and the product with its scale."""
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
@@ -25,6 +24,3 @@ class DequantizeLane(ArithmeticLane):
         number = delayed(m, number, 1, f"{name}_number_out")
         scale = delayed(m, scale, convert.depth + 1, f"{name}_scale")
         return placed(m, name, multiplier(2 * scales, self.out, self.stages), number, scale)
-
-
-datapath = on_lanes({Dequantize: DequantizeLane})

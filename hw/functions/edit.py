@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value, signed
 
-from hw.functions.datapath import Datapath, made_by
+from hw.functions.datapath import Datapath
 from hw.links.packing import pack_element
 from hw.primitives.timing import held, named, registered, word_window
 from hw.verilog.modules import Spelling, tile_words
@@ -20,7 +20,7 @@ KINDS: dict[type[Function], str] = {SetRow: "set", AppendRow: "append", FilterLa
 """What is done to a tile, in a word."""
 
 
-class EditDatapath(Datapath):
+class EditDatapath(Datapath, of=(SetRow, AppendRow, FilterLastTile, CausalMask)):
     """``result`` = ``operand0`` with some lines (rows, or columns) replaced: by ``operand2``, or by ``pad``.
 
     ``operand1`` is control, and says which ones: ``set`` replaces the line with that number by the row, ``append`` the
@@ -103,6 +103,3 @@ class EditDatapath(Datapath):
 def _chosen(values: Sequence[Value], which: Sequence[int], number: Value) -> Value:
     """The one of ``values`` that word ``number`` wants."""
     return values[which[0]] if len({*which}) == 1 else Array(values[each] for each in which)[number]
-
-
-datapath = made_by(dict.fromkeys(KINDS, EditDatapath))

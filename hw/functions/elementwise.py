@@ -17,13 +17,12 @@ from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.staged import Staged, placed
-from hw.functions.vector import Lane, VectorDatapath, on_lanes
+from hw.functions.vector import Lane
 from hw.primitives.timing import delayed
 from step.functions.elementwise import Abs, Add, Clamp, Max, Min, Mul, MulAdd, Relu, Scale, Sub
 from step.language.dtypes import BF16, FP32, DType
 from step.language.function import Function
 from step.language.numerics import fp32_bits
-from step.lowering.plans.plan import Application
 
 
 class ArithmeticLane(Lane):
@@ -69,12 +68,10 @@ class LeafLane(ArithmeticLane):
         return _placed(m, name, self.leaf, operands, self.formats)
 
 
-def on_leaves(units: Mapping[type[Function], type[Staged]]) -> Callable[[Function, Application, Any], VectorDatapath]:
-    """The ``datapath`` of a module whose functions are one piece of arithmetic on every lane."""
-    lanes = {
-        function: type(f"{unit.__name__}Lane", (LeafLane,), {"arithmetic": unit}) for function, unit in units.items()
-    }
-    return on_lanes(lanes)
+def on_leaves(units: Mapping[type[Function], type[Staged]]) -> None:
+    """Let functions have one piece of arithmetic on every lane."""
+    for function, unit in units.items():
+        type(f"{unit.__name__}Lane", (LeafLane,), {"arithmetic": unit}, of=function)
 
 
 def _placed(m: Module, name: str, leaf: Staged, operands: Sequence[Value], formats: Sequence[DType]) -> Value:
@@ -86,14 +83,14 @@ def _placed(m: Module, name: str, leaf: Staged, operands: Sequence[Value], forma
     return placed(m, name, leaf, *wide)
 
 
-class AddLane(LeafLane):
+class AddLane(LeafLane, of=Add):
     """The sum."""
 
     arithmetic = Fp32Add
     integer = staticmethod(operator.add)
 
 
-class SubLane(AddLane):
+class SubLane(AddLane, of=Sub):
     """The sum with the negated second operand."""
 
     integer = staticmethod(operator.sub)
@@ -103,7 +100,7 @@ class SubLane(AddLane):
         return super().compute(m, name, first, second ^ (1 << len(second) - 1))
 
 
-class MulLane(LeafLane):
+class MulLane(LeafLane, of=Mul):
     """The product; of two BF16 numbers it is exact, and takes a smaller multiplier."""
 
     @property
@@ -122,7 +119,7 @@ def multiplier(formats: tuple[DType, ...], out: DType, stages: int) -> Staged:
     return (Bf16Multiply if {*formats} == {BF16} else Fp32Multiply)(stages)
 
 
-class ScaleLane(ArithmeticLane):
+class ScaleLane(ArithmeticLane, of=Scale):
     """The product with a constant."""
 
     function: Scale
@@ -136,7 +133,7 @@ class ScaleLane(ArithmeticLane):
         return placed(m, name, multiplier(2 * self.formats, self.out, self.stages), operands[0], constant)
 
 
-class MulAddLane(ArithmeticLane):
+class MulAddLane(ArithmeticLane, of=MulAdd):
     """A product, a register, and the sum with the third operand."""
 
     @property
@@ -156,7 +153,7 @@ class MulAddLane(ArithmeticLane):
         return product + delayed(m, operands[2], multiply.depth + 1, f"{name}_third")
 
 
-class MaxLane(ArithmeticLane):
+class MaxLane(ArithmeticLane, of=Max):
     """The larger one, +0 above -0, or NaN."""
 
     integer = staticmethod(lambda first, second: Mux(first > second, first, second))
@@ -170,7 +167,7 @@ class MaxLane(ArithmeticLane):
         return below(first, second, same=C(0, 1), zeros=first.sign)
 
 
-class MinLane(MaxLane):
+class MinLane(MaxLane, of=Min):
     """The smaller one, -0 below +0, or NaN."""
 
     integer = staticmethod(lambda first, second: Mux(first < second, first, second))
@@ -191,7 +188,7 @@ class ChosenLane(ArithmeticLane):
         """The bits that leave for those of ``value``, which is no NaN."""
 
 
-class ReluLane(ChosenLane):
+class ReluLane(ChosenLane, of=Relu):
     """The number, or +0 if it is below zero."""
 
     integer = staticmethod(lambda value: Mux(value < 0, 0, value))
@@ -200,7 +197,7 @@ class ReluLane(ChosenLane):
         return Mux(value.sign & ~value.zero, 0, value.bits)
 
 
-class AbsLane(ChosenLane):
+class AbsLane(ChosenLane, of=Abs):
     """The number without its sign."""
 
     integer = staticmethod(lambda value: Mux(value < 0, -value, value))
@@ -209,7 +206,7 @@ class AbsLane(ChosenLane):
         return Cat(value.bits[:31], C(0, 1))
 
 
-class ClampLane(ChosenLane):
+class ClampLane(ChosenLane, of=Clamp):
     """The number, or the limit that it is beyond."""
 
     function: Clamp
@@ -229,19 +226,3 @@ def numbers(m: Module, name: str, operands: Sequence[Value], formats: Sequence[D
     """The operands as numbers in FP32."""
     wide = [as_fp32(value, dtype) for value, dtype in zip(operands, formats, strict=True)]
     return [Number.of(m, f"{name}_operand{port}", value) for port, value in enumerate(wide)]
-
-
-datapath = on_lanes(
-    {
-        Abs: AbsLane,
-        Add: AddLane,
-        Clamp: ClampLane,
-        Max: MaxLane,
-        Min: MinLane,
-        Mul: MulLane,
-        MulAdd: MulAddLane,
-        Relu: ReluLane,
-        Scale: ScaleLane,
-        Sub: SubLane,
-    }
-)

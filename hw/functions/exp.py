@@ -6,4 +6,4 @@ from hw.arithmetic.exp import Exp as ExpUnit
 from hw.functions.elementwise import on_leaves
 from step.functions.exp import Exp
 
-datapath = on_leaves({Exp: ExpUnit})
+on_leaves({Exp: ExpUnit})

@@ -6,4 +6,4 @@ from hw.arithmetic.gelu import Gelu as GeluUnit
 from hw.functions.elementwise import on_leaves
 from step.functions.gelu import Gelu
 
-datapath = on_leaves({Gelu: GeluUnit})
+on_leaves({Gelu: GeluUnit})

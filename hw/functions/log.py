@@ -6,4 +6,4 @@ from hw.arithmetic.log import Log as LogUnit
 from hw.functions.elementwise import on_leaves
 from step.functions.log import Log
 
-datapath = on_leaves({Log: LogUnit})
+on_leaves({Log: LogUnit})

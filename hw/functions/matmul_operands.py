@@ -76,7 +76,7 @@ class Operands:
         copies = self._plan.copies[port]
         width, deep = item_bits(self._plan.operands[port]), self._plan.deep_operands[port]
         rotates = port == 1 and RotatedTurn.fits(self._plan)
-        store = Shared(RotatedTurn(self._plan) if rotates else CornerTurn(moves, width, copies, deep=deep))
+        store = Shared(RotatedTurn.of(self._plan) if rotates else CornerTurn(moves, width, copies, deep=deep))
         if copies > 1:
             written, _ = counter(self._m, copies, f"written_{port}", self._comes & self._last)
             self._m.d.comb += [store.write_part.eq(written), store.read_part.eq(order.part(port))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, made_by
+from hw.functions.datapath import Datapath
 from hw.functions.order import ordered, scalar_of
 from hw.links.packing import pack_element
 from hw.links.words import in_words
@@ -19,7 +19,7 @@ from step.lowering.plans.max_index import MaxIndexPlan
 from step.lowering.plans.words import Words
 
 
-class MaxIndexDatapath(Datapath):
+class MaxIndexDatapath(Datapath, of=MaxIndex):
     """A state of keys: a value as an ordered number, and below it the index inverted, so that the larger key wins.
 
     It begins with the smallest value, and no index. Keys of a place are in order: one that is better than some takes
@@ -67,6 +67,3 @@ class MaxIndexDatapath(Datapath):
         """The scalars of an operand, a cycle behind its last word."""
         word, name = getattr(self, f"operand{port}")[: tile.word_bits], f"operand{port}"
         return Cat(held(m, word, comes & (number == at), f"{name}_{at}") for at in range(tile.words))
-
-
-datapath = made_by({MaxIndex: MaxIndexDatapath})

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, made_by
+from hw.functions.datapath import Datapath
 from hw.functions.store import Picked
 from hw.primitives.timing import delayed, held, window_from_start, word_window
 from step.functions.pick import Column, RotateHalf
 from step.lowering.plans.pick import ColumnPlan, RotatePlan
 
 
-class ColumnDatapath(Datapath):
+class ColumnDatapath(Datapath, of=Column):
     """``result`` = the scalars of ``operand0`` in a column."""
 
     plan: ColumnPlan
@@ -32,7 +32,7 @@ class ColumnDatapath(Datapath):
         return words[0] if len(words) == 1 else Array(words)[leaves]
 
 
-class RotateDatapath(Datapath):
+class RotateDatapath(Datapath, of=RotateHalf):
     """``result`` = the halves of every row of ``operand0`` with changed places, what is now the first one negated."""
 
     plan: RotatePlan
@@ -59,6 +59,3 @@ class RotateDatapath(Datapath):
             value, negated = window.word_select(plan.place(part), plan.width), scalar % cols < cols // 2
             found.append(value ^ (1 << plan.width - 1) if negated and piece == pieces - 1 else value)
         return [Cat(found[at : at + plan.slots]) for at in range(0, len(found), plan.slots)]
-
-
-datapath = made_by({Column: ColumnDatapath, RotateHalf: RotateDatapath})

@@ -7,4 +7,4 @@ from hw.arithmetic.divide import Reciprocal as ReciprocalUnit
 from hw.functions.elementwise import on_leaves
 from step.functions.reciprocal import Div, Reciprocal
 
-datapath = on_leaves({Div: Divide, Reciprocal: ReciprocalUnit})
+on_leaves({Div: Divide, Reciprocal: ReciprocalUnit})

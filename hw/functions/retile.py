@@ -10,7 +10,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.functions.corner_turn import CornerTurn, moves_of
-from hw.functions.datapath import Datapath, made_by
+from hw.functions.datapath import HARDWARE, Datapath, Hardware
 from hw.functions.packed_rows import PackedRows
 from hw.functions.store import Store
 from hw.primitives.timing import held, window_from_start, word_window
@@ -98,18 +98,19 @@ class RetileJoin(Datapath):
         return Cat(lines)
 
 
-class RetileSlicer(Parametric):
-    """``result`` = piece ``index`` of ``operand0``, combinational; that has ``pieces`` of a tile's.
+class RetileSlicer(Hardware, Parametric, of=RetileStreamify):
+    """``result`` = piece ``index`` of ``operand0``, combinational; that has all ``pieces`` of a tile, or so many.
 
     It is ``lines`` times ``pieces`` parts of ``width`` bits; a piece has its part of every line.
     """
 
     clocked = False
 
-    def __init__(self, plan: SplitPlan, pieces: int) -> None:
-        self.plan, self.pieces, self.lines, self.width = plan, pieces, plan.lines, plan.width
+    def __init__(self, plan: SplitPlan, pieces: int | None = None) -> None:
+        self.plan, self.pieces, self.lines, self.width = plan, pieces or plan.pieces, plan.lines, plan.width
         bits = self.lines * self.width
-        super().__init__({"operand0": In(pieces * bits), "index": In(range(max(2, pieces))), "result": Out(bits)})
+        places = range(max(2, self.pieces))
+        super().__init__({"operand0": In(self.pieces * bits), "index": In(places), "result": Out(bits)})
         self.parameters = {"pieces": self.pieces, "lines": self.lines, "part_bits": self.width}
 
     def elaborate(self, platform: Any) -> Module:
@@ -123,11 +124,4 @@ class RetileSlicer(Parametric):
 
 
 JOINS = {"packed": PackedRows, "rows": RetileStore, "columns": RetileStore, "registers": RetileJoin}
-
-
-def _join(plan: JoinPlan) -> Datapath:
-    """A store that joins tiles as they come."""
-    return JOINS[plan.kind](plan)
-
-
-datapath = made_by({RetileCol: _join, RetileRow: _join, RetileStreamify: lambda plan: RetileSlicer(plan, plan.pieces)})
+HARDWARE.update(dict.fromkeys((RetileCol, RetileRow), lambda plan: JOINS[plan.kind](plan)))

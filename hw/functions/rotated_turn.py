@@ -16,37 +16,30 @@ from step.lowering.plans.parts import Parts
 class RotatedTurn(Turn):
     """The right operand of a fused product: as a `hw.functions.corner_turn.CornerTurn` of its moves, in fewer banks.
 
-    A word has ``word`` scalars of a matrix with ``cols`` columns, and a read wants those of ``terms`` rows and
+    A word has scalars (``per_word``) of a matrix with ``cols`` columns, and a read wants those of ``terms`` rows and
     ``across`` columns, a *piece* of each row. There is a bank for each of the rows. If it had all pieces of its rows, a
     word would have several for one bank; so pieces are dealt to the banks from another one on for each row, or each
     word of rows. Words are rotated on their way in, and results on their way out.
     """
 
-    def __init__(self, plan: MatmulPlan) -> None:
-        shape, operand = plan.arrangement, plan.operands[1]
-        self.cols, self.across, self.terms, self.parts = shape.cols, shape.block_cols, plan.terms, plan.copies[1]
-        self.width, self.words, self.steps = operand.dtype.bits, operand.words, shape.inner
-        self.word = operand.word_bits // self.width
-        self.pieces = shape.col_blocks  # of a row
-        self.rows = max(1, self.word // self.cols)  # of a word
+    def __init__(
+        self, cols: int, across: int, terms: int, parts: int, scalar_bits: int, words: int, steps: int, per_word: int
+    ) -> None:
+        self.across, self.terms, self.parts, self.width, self.word = across, terms, parts, scalar_bits, per_word
+        self.pieces = -(-cols // across)  # of a row
+        self.rows = max(1, self.word // cols)  # of a word
         self.here = min(self.pieces, self.word // self.across)  # pieces of a row in a word
-        place_bits = (self.pieces * self.steps - 1).bit_length()
-        self._depth = self.parts << place_bits
-        super().__init__(
-            Parts(self.words, self.width * self.word),
-            Parts(self.pieces * self.steps, self.width * self.across * self.terms),
-            self.parts,
-        )
-        self.parameters = {
-            "columns": self.cols,
-            "across": self.across,
-            "terms": self.terms,
-            "parts": self.parts,
-            "scalar_bits": self.width,
-            "words": self.words,
-            "steps": self.steps,
-            "word_scalars": self.word,
-        }
+        reads = Parts(self.pieces * steps, self.width * self.across * self.terms)
+        self._depth = self.parts << (reads.count - 1).bit_length()
+        super().__init__(Parts(words, self.width * self.word), reads, self.parts)
+
+    @classmethod
+    def of(cls, plan: MatmulPlan) -> RotatedTurn:
+        """The memory for the right operand of ``plan``."""
+        shape, operand, parts = plan.arrangement, plan.operands[1], plan.copies[1]
+        bits = operand.dtype.bits
+        words = operand.words, shape.inner, operand.word_bits // bits
+        return cls(shape.cols, shape.block_cols, plan.terms, parts, bits, *words)
 
     @staticmethod
     def fits(plan: MatmulPlan) -> bool:

@@ -6,4 +6,4 @@ from hw.arithmetic.rounding import Round as RoundUnit
 from hw.functions.elementwise import on_leaves
 from step.functions.rounding import Round
 
-datapath = on_leaves({Round: RoundUnit})
+on_leaves({Round: RoundUnit})

@@ -6,7 +6,7 @@ from functools import partial
 
 from amaranth.hdl import C, Cat, Module, Mux, Value
 
-from hw.functions.datapath import Datapath, made_by
+from hw.functions.datapath import HARDWARE, Datapath
 from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, LargestColumn
 from hw.functions.store import Groups, regrouped
 from hw.primitives.timing import (
@@ -155,4 +155,4 @@ def _sum(plan: RowPlan) -> RowDatapath:
     return RowDatapath(floats if plan.tile.dtype.is_float else IntegerSum, plan)
 
 
-datapath = made_by({RowSum: _sum, RowMax: partial(RowDatapath, Largest), ArgMax: partial(RowDatapath, LargestColumn)})
+HARDWARE |= {RowSum: _sum, RowMax: partial(RowDatapath, Largest), ArgMax: partial(RowDatapath, LargestColumn)}

@@ -7,4 +7,4 @@ from hw.arithmetic.rsqrt import Sqrt as SqrtUnit
 from hw.functions.elementwise import on_leaves
 from step.functions.rsqrt import Rsqrt, Sqrt
 
-datapath = on_leaves({Rsqrt: RsqrtUnit, Sqrt: SqrtUnit})
+on_leaves({Rsqrt: RsqrtUnit, Sqrt: SqrtUnit})

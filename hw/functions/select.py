@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import made_by
 from hw.functions.order import ordered, scalar_of
 from hw.functions.wires import WiresDatapath
 from hw.primitives.timing import counter, delayed, held, window
@@ -12,21 +11,21 @@ from step.functions.select import KeepTopK, SelectAll, SelectIndices, SelectVali
 from step.language.types import Tile
 
 
-class SelectValidDatapath(WiresDatapath):
+class SelectValidDatapath(WiresDatapath, of=SelectValid):
     """Target 0 unless the flag is set."""
 
     def value(self, m: Module) -> Value:
         return ~self.operand0
 
 
-class SelectAllDatapath(WiresDatapath):
+class SelectAllDatapath(WiresDatapath, of=SelectAll):
     """All targets, whatever the operand is."""
 
     def value(self, m: Module) -> Value:
         return C((1 << self.plan.result_bits) - 1, self.plan.result_bits)
 
 
-class SelectIndicesDatapath(WiresDatapath):
+class SelectIndicesDatapath(WiresDatapath, of=SelectIndices):
     """The target whose index is the operand; in a reduction, with those of the indices before it."""
 
     def value(self, m: Module) -> Value:
@@ -39,7 +38,7 @@ class SelectIndicesDatapath(WiresDatapath):
         return Mux(self.first, 0, before) | Mux(self.start, target, 0)
 
 
-class TargetIndicesDatapath(WiresDatapath):
+class TargetIndicesDatapath(WiresDatapath, of=TargetIndices):
     """The lowest target of what is left is the next index, one in a cycle; then it is left no more."""
 
     def value(self, m: Module) -> Value:
@@ -59,7 +58,7 @@ class TargetIndicesDatapath(WiresDatapath):
         return Cat(Cat(found.word_select(at, bits), zeros) for at in range(k))
 
 
-class TopKDatapath(WiresDatapath):
+class TopKDatapath(WiresDatapath, of=(TopK, KeepTopK)):
     """Scores that less than k others of their row beat: larger ones, or equal ones before it.
 
     In a cycle some of the scores of a row are compared with all of them, which count how often they are beaten. The
@@ -111,15 +110,3 @@ class TopKDatapath(WiresDatapath):
         chosen = Cat(kept, wins)
         scalars = (scalar_of(each, tile.dtype) for each in scores)
         return Cat(Mux(chosen[at], each, 0) for at, each in enumerate(scalars))
-
-
-datapath = made_by(
-    {
-        KeepTopK: TopKDatapath,
-        SelectAll: SelectAllDatapath,
-        SelectIndices: SelectIndicesDatapath,
-        SelectValid: SelectValidDatapath,
-        TargetIndices: TargetIndicesDatapath,
-        TopK: TopKDatapath,
-    }
-)

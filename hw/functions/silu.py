@@ -7,4 +7,4 @@ from hw.arithmetic.silu import Silu as SiluUnit
 from hw.functions.elementwise import on_leaves
 from step.functions.silu import Sigmoid, Silu
 
-datapath = on_leaves({Sigmoid: SigmoidUnit, Silu: SiluUnit})
+on_leaves({Sigmoid: SigmoidUnit, Silu: SiluUnit})

@@ -7,4 +7,4 @@ from hw.arithmetic.sine import Sin as SinUnit
 from hw.functions.elementwise import on_leaves
 from step.functions.sine import Cos, Sin
 
-datapath = on_leaves({Cos: CosUnit, Sin: SinUnit})
+on_leaves({Cos: CosUnit, Sin: SinUnit})

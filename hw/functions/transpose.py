@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Value
 
-from hw.functions.datapath import made_by
 from hw.functions.wires import WiresDatapath
 from step.functions.transpose import Transpose
 from step.language.types import Tile
 
 
-class TransposeDatapath(WiresDatapath):
+class TransposeDatapath(WiresDatapath, of=Transpose):
     """``result`` = ``operand0``, a matrix, column by column."""
 
     def value(self, m: Module) -> Value:
@@ -20,6 +19,3 @@ class TransposeDatapath(WiresDatapath):
         places = (row * cols + col for col in range(cols) for row in range(rows))
         bits = self.plan.result_bits // (rows * cols)
         return Cat(self.operand0.word_select(place, bits) for place in places)
-
-
-datapath = made_by({Transpose: TransposeDatapath})

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, made_by
+from hw.functions.datapath import Datapath, Hardware
 from hw.functions.store import Groups, Store, regrouped
 from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
 from hw.primitives.memories import Shallow
 from hw.primitives.timing import delayed, held, loop_store, named, window, window_place, word_window
 from hw.verilog.modules import Shared, Spelling, function_words, tile_words
-from step.language.function import AccumFunction, Function
+from step.language.function import AccumFunction
 from step.language.types import Tile
 from step.lowering.plans import vector as parts
-from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan
 from step.lowering.plans.words import Words
 
 
-class Lane(parts.Lane, abc.ABC):
+class Lane(Hardware, parts.Lane, abc.ABC):
     """The datapath of a `step.lowering.plans.vector.Lane`."""
+
+    @classmethod
+    def planned(cls, plan: VectorPlan) -> VectorDatapath:
+        return VectorDatapath(cls, plan)
 
     @property
     def depth(self) -> int:
@@ -34,13 +36,6 @@ class Lane(parts.Lane, abc.ABC):
     @abc.abstractmethod
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
         """Place the lane called ``name``; returns its result."""
-
-
-def on_lanes(
-    lanes: Mapping[type[Function], type[Lane]],
-) -> Callable[[Function, Application, VectorPlan], VectorDatapath]:
-    """The ``datapath`` of a module whose functions have these ``lanes``; the same under ``arithmetic="model"``."""
-    return made_by({function: partial(VectorDatapath, lane) for function, lane in lanes.items()})
 
 
 class VectorDatapath(Datapath):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import Datapath, Hardware
 from hw.verilog.modules import Parametric, Spelling, function_words
 from step.language.types import Selector
 from step.lowering.plans.plan import Wires
@@ -30,7 +30,7 @@ class WiresDatapath(Datapath):
         return Spelling.some(*function_words(self.plan.function)[1:], "reduce" if self.plan.reduce else "")
 
 
-class Generator(Parametric):
+class Generator(Hardware, Parametric):
     """Piece ``index`` of what the ``operand``\\ s make: a `step.language.function.CountedFunction` made hardware.
 
     At once there are ``none``: that is no piece at all, and ``last``: piece ``index`` is the last one. ``result``

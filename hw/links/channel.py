@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
-from hw.links.layout import DynamicFormat, Format, TokenFormat
+from hw.links.layout import Format, TokenFormat
 from hw.primitives.memories import Deep, Shallow
 from hw.primitives.timing import countdown
 from hw.verilog.modules import Parametric, Spelling, spelled
@@ -93,7 +93,7 @@ class ChannelFifo(Parametric):
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(reader))})
         bits = {"word_bits": format.word_bits or None, "header_bits": format.header.size}
         slots = {"depth_tokens": depth, "spare_tokens": self._spare or None, "block_ram": deep}
-        span = format.span if isinstance(format, DynamicFormat) else None
+        span = format.span if isinstance(format, TokenFormat) and format.most_rows else None
         gears = dict(zip(("written", "read"), self._gears or (None, None), strict=True))
         few = self._places if self._places < self._most else None
         self.parameters = {"words": format.words or None, **bits, **slots, "span": span, **gears, "places": few}
@@ -114,7 +114,7 @@ class ChannelFifo(Parametric):
 
     @property
     def generic(self) -> ChannelFifo | None:
-        words, special = self._format.words, self._gears or isinstance(self._format, DynamicFormat)
+        words, special = self._format.words, self._gears or self._format.most_rows
         if special or self._places < self._most or not self._format.header.size or self._spare > 1:
             return None
         if self._depth == 1 or (self._depth == 2 and words & (words - 1)):
@@ -151,10 +151,10 @@ class ChannelFifo(Parametric):
         return m
 
     def _words(self, m: Module) -> None:
-        most, dynamic = self._format.words, isinstance(self._format, DynamicFormat)
+        most, dynamic = self._format.words, self._format.most_rows > 0
         room = (self._depth + self._spare) * self._places
         begins = self.i.valid & self.i.header.value
-        words = self._format.words_of(self.i.header.rows) if isinstance(self._format, DynamicFormat) else most
+        words = self._format.words_of(self.i.header.rows) if isinstance(self._format, TokenFormat) and dynamic else most
         if most == 1 and not dynamic:
             arrives = Signal()
             m.d.sync += arrives.eq(begins)

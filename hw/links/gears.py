@@ -10,7 +10,7 @@ from itertools import accumulate, zip_longest
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from hw.links.layout import DynamicFormat, TokenFormat
+from hw.links.layout import TokenFormat
 from hw.primitives.delay import DelayLine
 from hw.primitives.memories import Deep, Shallow
 from hw.primitives.timing import countdown
@@ -31,7 +31,7 @@ class Gears:
         """The place, from that of the value on, and the part of it where word ``number`` of the narrower end is."""
         parts, padding = 1 << self._part_bits, 0
         before: Value = Const(0)
-        if not isinstance(self.narrow, DynamicFormat):
+        if not self.narrow.most_rows:
             ends = accumulate(self.narrow.item_words)
             for end, words, places in zip(ends, self.narrow.item_words, self.wide.item_words, strict=True):
                 padding += places * parts - words
@@ -87,7 +87,7 @@ def gathering(written: TokenFormat, read: TokenFormat) -> int | Gathering:
     """Cycles that a header waits until its words can be read without a gap; those of tiles of dynamic size by rows."""
     if written.word_bits >= read.word_bits:
         return 0
-    if isinstance(written, DynamicFormat):
+    if written.most_rows:
         return Gathering(written.row_bits, written.link_bits, read.link_bits)
     return written.words - read.words
 

@@ -29,7 +29,7 @@ from step.lowering.plans.rows import word_bits as widest_word
 class Format(Protocol):
     """Formats that a channel may carry: the fields of a header, and words of data that follow one cycle behind it.
 
-    ``word_bits`` is 0 where there is no data; ``words`` are those of a value.
+    ``word_bits`` is 0 where there is no data; ``words`` are those of a value, ``most_rows`` as of a `TokenFormat`.
     """
 
     @property
@@ -41,21 +41,25 @@ class Format(Protocol):
     @property
     def words(self) -> int: ...
 
+    @property
+    def most_rows(self) -> int: ...
+
 
 @dataclass(frozen=True)
 class TokenFormat:
     """All that hardware needs to know of a stream: its rank, the bits of an element's items, and if they are control.
 
-    Without items there is only the header; ``link_bits`` is the width of the link.
+    Without items there is only the header; ``link_bits`` is the width of the link. Tiles of dynamic size, and tuples
+    with such ones, which have as many rows as each other, have ``most_rows`` (0: there are none): so have the items,
+    and ``span`` are their words.
     """
 
     rank: int
     items: tuple[int, ...]
     link_bits: int
     control: bool = False
-
-    is_plain: ClassVar[bool] = True
-    """Whether bits and rank say all, as they do in names of modules."""
+    most_rows: int = 0
+    span: Span = field(default_factory=Span)
 
     @classmethod
     def of(cls, channel: Channel, fabric: FabricConfig) -> TokenFormat:
@@ -65,13 +69,12 @@ class TokenFormat:
     @classmethod
     def element(cls, rank: int, element: ElementType | None, fabric: FabricConfig) -> TokenFormat:
         """Elements, or None, in a stream of ``rank``."""
-        link = 8 * fabric.link_bytes
+        link, rows = 8 * fabric.link_bytes, fabric.dynamic_rows
         if element is None:
             return cls(rank, (), link)
         if is_dynamic(element):
-            most = fabric.dynamic_rows
             span = Span.of((element,), fabric.link_bytes)
-            return DynamicFormat(rank, item_bits(with_rows(element, most)), link, most=most, span=span)
+            return cls(rank, item_bits(with_rows(element, rows)), link, most_rows=rows, span=span)
         return cls(rank, item_bits(element), link, element.is_control)
 
     def __str__(self) -> str:
@@ -85,9 +88,20 @@ class TokenFormat:
         return f"rank {self.rank}, values of {bits} bits in {words} of {self.word_bits} bits{rows}"
 
     @property
-    def most_rows(self) -> int:
-        """The most rows of a tile of dynamic size; 0: there are none."""
-        return 0
+    def is_plain(self) -> bool:
+        """Whether bits and rank say all, as they do in names of modules."""
+        return not self.most_rows
+
+    @property
+    def row_bits(self) -> int:
+        """Bits of a row of a tile of dynamic size."""
+        (row,) = self.span.rows
+        return row
+
+    @property
+    def rows_bits(self) -> int:
+        """Bits of the field of the header for its rows."""
+        return rows_bits(self.most_rows) if self.most_rows else 0
 
     @property
     def stop_bits(self) -> int:
@@ -96,7 +110,7 @@ class TokenFormat:
     @property
     def header_bits(self) -> int:
         """Bits of a header without control."""
-        return 2 + 2 * self.stop_bits
+        return 2 + 2 * self.stop_bits + self.rows_bits
 
     @property
     def bits(self) -> int:
@@ -106,7 +120,8 @@ class TokenFormat:
     @property
     def header(self) -> data.StructLayout:
         fields = {"done": 1, "value": 1, "stop": self.stop_bits, "rank": self.stop_bits}
-        return data.StructLayout(fields | ({"control": self.bits} if self.control else {}))
+        fields |= {"control": self.bits} if self.control else {}
+        return data.StructLayout(fields | ({"rows": self.rows_bits} if self.most_rows else {}))
 
     @property
     def word_bits(self) -> int:
@@ -133,51 +148,12 @@ class TokenFormat:
 
     def words_of(self, rows: Any) -> Any:
         """Words of a value; of a tile of dynamic size with so many ``rows``: a number, or hardware."""
-        return self.words
-
-
-@dataclass(frozen=True)
-class DynamicFormat(TokenFormat):
-    """Format of a stream of tiles of dynamic size, or of tuples with such ones, which have as many rows as each other.
-
-    The items are those with the ``most`` rows; ``span`` are their words.
-    """
-
-    is_plain = False
-
-    most: int = 0
-    span: Span = field(default_factory=Span)
-
-    @property
-    def most_rows(self) -> int:
-        return self.most
-
-    @property
-    def row_bits(self) -> int:
-        """Bits of a row of a tile."""
-        (row,) = self.span.rows
-        return row
-
-    @property
-    def rows_bits(self) -> int:
-        """Bits of the field of the header."""
-        return rows_bits(self.most_rows)
-
-    @property
-    def header_bits(self) -> int:
-        return super().header_bits + self.rows_bits
-
-    @property
-    def header(self) -> data.StructLayout:
-        return data.StructLayout({**super().header.members, "rows": self.rows_bits})
-
-    def words_of(self, rows: Any) -> Any:
-        return self.span.at(rows)
+        return self.span.at(rows) if self.most_rows else self.words
 
 
 def cycles_of(format: TokenFormat, header: Any) -> Any:
     """Cycles that the value with ``header`` takes on a link of ``format``."""
-    return largest(1, format.words_of(header.rows)) if isinstance(format, DynamicFormat) else format.cycles
+    return largest(1, format.words_of(header.rows)) if format.most_rows else format.cycles
 
 
 def input_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
@@ -201,6 +177,7 @@ class TileFormat:
 
     word_bits: int
     words: int
+    most_rows: ClassVar[int] = 0
 
     @property
     def header(self) -> data.StructLayout:
@@ -212,7 +189,7 @@ class HeaderFormat:
     """The headers of ``token`` alone: its words go another way."""
 
     token: TokenFormat
-    word_bits = words = 0
+    word_bits = words = most_rows = 0
 
     @property
     def header(self) -> data.StructLayout:
@@ -224,7 +201,7 @@ class WriteFormat:
     """A beat on its way to off-chip memory: the address (in beats), and ``bits`` of data beside it."""
 
     bits: int
-    word_bits = words = 0
+    word_bits = words = most_rows = 0
 
     @property
     def header(self) -> data.StructLayout:
@@ -235,7 +212,7 @@ class WriteFormat:
 class AddressFormat:
     """The address (in beats) of a tile to read."""
 
-    word_bits = words = 0
+    word_bits = words = most_rows = 0
 
     @property
     def header(self) -> data.StructLayout:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.links.layout import DynamicFormat, TokenFormat
+from hw.links.layout import TokenFormat
 from step.language.dtypes import BOOL
 from step.language.faults import rows_of, tuple_of
 from step.language.tokens import DONE, Token, empty
@@ -75,7 +75,7 @@ def pack_header(token: Token, format: TokenFormat) -> int:
     header = token.stop << 2 | token.rank << 2 + format.stop_bits
     if token.has_value:
         header |= 2 | (bits_of(token.value) << format.header_bits if format.control else 0)
-        if isinstance(format, DynamicFormat):
+        if format.most_rows:
             header |= min(rows_of(token.value), format.most_rows + 1) << 2 + 2 * format.stop_bits
     return int(header)
 
@@ -98,8 +98,6 @@ def bits_of(value: Any) -> int:
 
 def header_rows(header: int, format: TokenFormat) -> int:
     """The rows of the tile of dynamic size with ``header``; 0 for other elements."""
-    if not isinstance(format, DynamicFormat):
-        return 0
     return header >> 2 + 2 * format.stop_bits & (1 << format.rows_bits) - 1
 
 

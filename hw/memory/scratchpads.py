@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.links.layout import DynamicFormat, input_formats
+from hw.links.layout import input_formats
 from hw.memory.scratchpad import ScratchpadMemory
-from hw.memory.share import DynamicShareFormat, ShareFormat
+from hw.memory.share import ShareFormat
 from step.language.graph import Node
 from step.lowering.memory import ScratchpadPlan, Share, scratchpads
 from step.lowering.netlist import Netlist
@@ -27,9 +27,7 @@ def _format(share: Share, scratchpad: ScratchpadPlan, netlist: Netlist) -> Share
     order = sorted(readers, key=netlist.units.index)
     turn, control = order.index(share.reader) if share.words else 0, token.bits if token.control else 0
     sizes = len(share.buffer.shape), token.word_bits, share.words, share.slots, share.pages, turn, control
-    if isinstance(token, DynamicFormat):
-        return DynamicShareFormat(*sizes, token.row_bits, token.link_bits, token.rows_bits)
-    return ShareFormat(*sizes)
+    return ShareFormat(*sizes, *((token.row_bits, token.link_bits, token.rows_bits) if token.most_rows else ()))
 
 
 def hardware(scratchpad: ScratchpadPlan, netlist: Netlist) -> ScratchpadMemory:

@@ -27,7 +27,9 @@ class ShareFormat:
     """Buffers of a share: of ``rank``, in tiles of ``words`` words of ``word_bits``, ``slots`` a page.
 
     Tiles that are control have ``control`` bits in their entries instead of words. ``reads_first``: how many shares of
-    the scratchpad read before this one where both want the same bank.
+    the scratchpad read before this one where both want the same bank. Tiles of dynamic size have rows of ``row`` bits
+    on a link of ``link_bits``, and entries ``rows_bits``: a slot has room for the most rows, of which only the words
+    that there are pass.
     """
 
     rank: int
@@ -37,13 +39,17 @@ class ShareFormat:
     pages: int
     reads_first: int = 0
     control: int = 0
+    row: int = 0
+    link_bits: int = 0
+    rows_bits: int = 0
 
     @property
     def entry(self) -> data.StructLayout:
         """A token inside of a buffer: whether it has a value and is the last one, its stop and rank, and control."""
         level = range(self.rank + 1)
         fields = {"value": 1, "last": 1, "stop": level, "rank": level}
-        return data.StructLayout(fields | ({"control": self.control} if self.control else {}))
+        fields |= {"control": self.control} if self.control else {}
+        return data.StructLayout(fields | ({"rows": self.rows_bits} if self.row else {}))
 
     @property
     def page_bits(self) -> int:
@@ -61,26 +67,7 @@ class ShareFormat:
 
     def words_of(self, entry: Any) -> Any:
         """Words of the tile that ``entry`` stands for."""
-        return self.words
-
-
-@dataclass(frozen=True)
-class DynamicShareFormat(ShareFormat):
-    """Buffers of tiles of dynamic size: rows of ``row`` bits on a link of ``link_bits``; entries have ``rows_bits``.
-
-    A slot has room for the most rows; only the words of those that there are pass.
-    """
-
-    row: int = 0
-    link_bits: int = 0
-    rows_bits: int = 0
-
-    @property
-    def entry(self) -> data.StructLayout:
-        return data.StructLayout({**super().entry.members, "rows": self.rows_bits})
-
-    def words_of(self, entry: Any) -> Any:
-        return parts(entry.rows, self.row, self.link_bits)
+        return parts(entry.rows, self.row, self.link_bits) if self.row else self.words
 
 
 class FillerSignature(wiring.Signature):

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from hw.links.layout import DynamicFormat, TokenFormat
+from hw.links.layout import TokenFormat
 from hw.rules.expressions import SOURCE, given
 from hw.rules.facts import Facts, Law, never
 from hw.rules.numbers import Number, add, both, const, equal, invert, leaf
@@ -196,7 +196,7 @@ class Execution(Results):
 
 def tuple_words(format: TokenFormat) -> Span:
     """Words of an item in a tuple; those of control are there only."""
-    if isinstance(format, DynamicFormat):
+    if format.most_rows:
         return format.span
     return Span(format.words or -(-format.bits // format.link_bits))
 
@@ -208,7 +208,7 @@ def _front(port: int, format: TokenFormat) -> Symbol:
         return leaf(("input", port, name), 0, most)
 
     control = part("control", (1 << format.bits) - 1) if format.control else ANY
-    rows = part("rows", format.most_rows) if isinstance(format, DynamicFormat) else ANY
+    rows = part("rows", format.most_rows) if format.most_rows else ANY
     carries = Carried(part("value", 1), const(SOURCE + port), control, rows)
     return Symbol(part("stop", format.rank), part("rank", format.rank), part("done", 1), carries)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.links.layout import DynamicFormat
 from hw.rules.holding import Holding
 from hw.rules.numbers import Number, both, const, either, invert
 from hw.rules.values import ANY, Path
@@ -22,7 +21,7 @@ class Pace(Holding):
 
     def rows_put(self) -> dict[Number, int]:
         """The rows of what goes out in tiles of dynamic size, each with an output where it does."""
-        tiled = [port for port, each in enumerate(self.outputs) if isinstance(each, DynamicFormat)]
+        tiled = [port for port, each in enumerate(self.outputs) if each.most_rows]
         tokens = {port: self.end.put(port)[1].carries for port in tiled}
         return {each.rows: port for port, each in tokens.items() if each is not ANY and each.rows is not ANY}
 
@@ -60,7 +59,7 @@ class Pace(Holding):
         """A firing that computes has one number of rows, which it puts, or says by ``resize``."""
         computes, timed, one = path.flag("COMPUTES"), path.flag("resized"), path.said.get(("resize",))
         for port, format in enumerate(self.outputs):
-            if not isinstance(format, DynamicFormat):
+            if not format.most_rows:
                 continue
             puts, token = path.put(port)
             timed = either(timed, puts)

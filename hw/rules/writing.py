@@ -13,7 +13,6 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
 from hw.firing.arrival_order import ArrivalOrder, selected
 from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
-from hw.links.layout import DynamicFormat
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const, equal
@@ -141,7 +140,7 @@ class Writing:
             return None
         executed, rule = self._executed, self._firing.unit.rule
         formats = (*rule.inputs, *rule.outputs)
-        spans = {each.span if isinstance(each, DynamicFormat) else Span(each.words) for each in formats}
+        spans = {each.span if each.most_rows else Span(each.words) for each in formats}
         spans = {each for each in spans if not any(each != other and each.is_within(other) for other in spans)}
         most = sorted(spans, key=lambda each: (len(each.rows), each.rows, each.fixed))
         waits = [self._latency(port) for port in range(len(rule.outputs)) if ("resize",) in executed.end.said]

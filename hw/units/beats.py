@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
 from hw.links.channel import ChannelFifo, ConsumerSignature
-from hw.links.layout import DynamicFormat, TokenFormat, WriteFormat
+from hw.links.layout import TokenFormat, WriteFormat
 from hw.links.tile_queue import TileQueue
 from hw.links.words import whole
 from hw.memory.port import OffChipPort, outside
@@ -26,38 +26,23 @@ WRITE_DEPTH = 2
 
 
 @dataclass(frozen=True)
-class StoredFormat(DynamicFormat):
-    """Beats of tiles of dynamic size that have to have so many ``rows`` where they are stored."""
-
-    rows: int = 0
-
-    @property
-    def tile(self) -> TokenFormat:
-        """Format of such tiles."""
-        return TokenFormat(self.rank, (self.rows * self.row_bits,), self.link_bits)
-
-    @classmethod
-    def at(cls, token: TokenFormat, rows: int) -> TokenFormat:
-        """``token``, if it is not dynamic, else with so many ``rows``."""
-        if not isinstance(token, DynamicFormat):
-            return token
-        return cls(**{each.name: getattr(token, each.name) for each in fields(token)}, rows=rows)
-
-
-@dataclass(frozen=True)
 class BeatRule(FiringRule):
     """One beat of ``data`` per firing, for which it reads all its words; a token leaves with its last beat.
 
-    Addresses count from ``base`` on. They wait for the data, and go beside it.
+    Addresses count from ``base`` on. They wait for the data, and go beside it. Tiles of dynamic size have to have so
+    many ``rows``.
     """
 
     data: TokenFormat
     write: WriteFormat
+    rows: int | None = field(default=None, kw_only=True)
 
     @property
     def tile(self) -> TokenFormat:
         """The format of the tiles that are stored."""
-        return self.data.tile if isinstance(self.data, StoredFormat) else self.data
+        if not self.data.most_rows or self.rows is None:
+            return self.data
+        return TokenFormat(self.data.rank, (self.rows * self.data.row_bits,), self.data.link_bits)
 
     initiation_interval = property(lambda self: words_of_beat(self.tile, self.write.bits))
     latency = property(lambda self: self.initiation_interval)
@@ -70,9 +55,9 @@ class BeatRule(FiringRule):
 
     def check_rows(self, m: Module, firing: Firing, port: int) -> None:
         """A tile in front of input ``port`` must have the rows of those that are stored."""
-        if isinstance(self.data, StoredFormat):
+        if self.data.most_rows:
             token = firing.head(port)
-            with m.If(token.value & (token.rows != self.data.rows)):
+            with m.If(token.value & (token.rows != self.rows)):
                 firing.fault(Fault.ROWS_DO_NOT_FILL)
 
 

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import Out
 
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule, Unit
-from hw.links.layout import DynamicFormat, TokenFormat, cycles_of, input_formats, output_formats
+from hw.links.layout import TokenFormat, cycles_of, input_formats, output_formats
 from hw.memory.scratchpads import share_format
 from hw.memory.share import FillerSignature, ShareFormat
 from hw.verilog.modules import Parametric
@@ -57,7 +57,7 @@ class Bufferize(FiringRule):
         if self.share.control:
             entry["control"] = token.control
         value = token.value
-        if isinstance(self.token, DynamicFormat):
+        if self.token.most_rows:
             entry["rows"] = token.rows
             value = value & (token.rows != 0)
         m.d.comb += [scratchpad.entry[name].eq(field) for name, field in entry.items()]

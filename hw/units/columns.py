@@ -14,7 +14,7 @@ from hw.firing.machine import Firing
 from hw.firing.pair import UnitPair
 from hw.firing.unit import FiringRule, Unit, pass_status
 from hw.functions.corner_turn import CornerTurn
-from hw.links.layout import DynamicFormat, HeaderFormat, cycles_of
+from hw.links.layout import HeaderFormat, TokenFormat, cycles_of
 from hw.primitives.timing import window
 from hw.units.pieces import Pieces
 from hw.verilog.modules import Shared
@@ -30,7 +30,7 @@ class Arrive(FiringRule):
     Of the tile in the other ``part`` than the one before the ``word`` with the number ``step`` ``comes``.
     """
 
-    token: DynamicFormat
+    token: TokenFormat
 
     latency = property(lambda self: self.token.cycles)
     inputs = property(lambda self: (self.token,))
@@ -63,7 +63,6 @@ class Columns(UnitPair):
     """The machine that takes tiles, the one that sends ``pieces`` of them, and the memory between."""
 
     def __init__(self, pieces: Pieces) -> None:
-        assert isinstance(pieces.token, DynamicFormat)
         self.pieces = pieces
         super().__init__(Unit(Arrive(pieces.token), HELD), Unit(pieces), HELD)
 

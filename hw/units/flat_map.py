@@ -13,7 +13,7 @@ from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule, Unit
 from hw.functions import datapath_of
 from hw.functions.wires import INDEX_BITS, Generator
-from hw.links.layout import DynamicFormat, HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats
+from hw.links.layout import HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.primitives.timing import window_place
 from hw.units.columns import Columns
 from hw.units.pieces import Pieces, piece_of, send_pieces
@@ -36,7 +36,7 @@ class FlatMap(Pieces):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         index = Signal(range(max(2, len(self.stops))))
-        rows = {"rows": token.rows} if isinstance(self.piece, DynamicFormat) else {}
+        rows = {"rows": token.rows} if self.piece.most_rows else {}
         firing.occupy(when=token.value, cycles=cycles_of(self.piece, token) if rows else None)
         if self.piece.items and self.slicer.plan.collects_control:
             number, word = self.collect(m, firing, token.value, index == 0)
@@ -118,11 +118,11 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     if isinstance(function, CountedFunction):
         return Unit(Counted(tokens, piece, made, function.fault))
     (token,) = tokens
-    if isinstance(token, DynamicFormat) and not isinstance(piece, DynamicFormat):
+    if token.most_rows and not piece.most_rows:
         rows = Rows(token, piece, made, nested=bool(function.rank))
         return Unit(rows) if function.rank or not piece.rank else HeldRows(rows)
     shape = function.result_shape(node.inputs[0].element)
     stops = tuple(Stops(tuple(map(int, shape)), function.rank))
-    if isinstance(piece, DynamicFormat):
+    if piece.most_rows:
         return Columns(ColumnPieces(token, piece, made, stops))
     return Unit(FlatMap(token, piece, made, stops))

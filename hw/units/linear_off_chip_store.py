@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux, Signal
 
 from hw.firing.machine import Firing
 from hw.links.layout import WriteFormat, input_formats
-from hw.units.beats import BeatRule, StoredFormat, TileStore, gather_beat
+from hw.units.beats import BeatRule, TileStore, gather_beat
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -50,5 +50,5 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     operator = node.operator_as(Operator)
     write = WriteFormat(8 * netlist.fabric.memory.beat_bytes)
     (token,) = input_formats(node, netlist)
-    data = token if operator.tile is None else StoredFormat.at(token, operator.tile[0])
-    return LinearOffChipStore(StoreIssue(data, write))
+    rows = operator.tile[0] if operator.tile and token.most_rows else None
+    return LinearOffChipStore(StoreIssue(token, write, rows=rows))

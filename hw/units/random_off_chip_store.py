@@ -9,7 +9,7 @@ from amaranth.hdl import Const, Module, Mux, Signal
 from hw.firing.machine import Firing
 from hw.links.layout import TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
 from hw.memory.tile_load import Deliver, beat_of
-from hw.units.beats import BeatRule, StoredFormat, TileStore, gather_beat
+from hw.units.beats import BeatRule, TileStore, gather_beat
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -74,6 +74,6 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     addresses, data = input_formats(node, netlist)
     (token,) = output_formats(node, netlist)
     pending = replace(token, items=(), control=False)
-    data = StoredFormat.at(data, operator.tile[0])
-    write = RandomWrite(data, WriteFormat(8 * fabric.memory.beat_bytes), addresses, pending, operator.tiling.count)
+    rows, beat = operator.tile[0] if data.most_rows else None, WriteFormat(8 * fabric.memory.beat_bytes)
+    write = RandomWrite(data, beat, addresses, pending, operator.tiling.count, rows=rows)
     return RandomOffChipStore(write, Acknowledge(pending, token), fabric.outstanding)

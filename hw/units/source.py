@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule, Unit
-from hw.links.layout import AxiStreamSignature, DynamicFormat, TokenFormat, cycles_of, data_bits, output_formats
+from hw.links.layout import AxiStreamSignature, TokenFormat, cycles_of, data_bits, output_formats
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -52,7 +52,7 @@ class Source(FiringRule):
         m.d.comb += header.as_value().eq(external.tuser)
         firing.wait(external.tvalid)
         place = self._place(m, firing, header.value, external.tlast)
-        if isinstance(self.token, DynamicFormat):
+        if self.token.most_rows:
             firing.reserve(0, when=header.value & external.tlast, cycles=cycles_of(self.token, header))
             most = self.token.most_rows if self.most_rows is None else self.most_rows
             with m.If(header.value & (header.rows > most)):

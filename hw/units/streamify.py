@@ -12,7 +12,7 @@ from amaranth.lib.wiring import Out
 from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule, Unit
-from hw.links.layout import DynamicFormat, TokenFormat, cycles_of, input_formats, output_formats
+from hw.links.layout import TokenFormat, cycles_of, input_formats, output_formats
 from hw.memory.scratchpads import share_format
 from hw.memory.share import ReaderSignature, ShareFormat
 from hw.verilog.modules import Parametric
@@ -73,7 +73,7 @@ class Streamify(FiringRule):
             **{name: scratchpad.entry[name] for name in ("control", "rows") if name in self.token.header.members},
         )
         words = value
-        if isinstance(self.token, DynamicFormat):
+        if self.token.most_rows:
             words = words & (scratchpad.entry.rows != 0)
         firing.room(~(reads & words) | scratchpad.space)
         if self.reference is not None:

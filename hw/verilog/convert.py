@@ -60,7 +60,8 @@ class ModuleText:
     def of(cls, component: Parametric, text: str, **more: Any) -> ModuleText:
         """The text of ``component``, with its numbers at its head."""
         kind = f"{component.kind.__module__}:{component.kind.__qualname__}"
-        return cls(component.module_name, numbers(component.parameters) + text, component.folder, kind, **more)
+        text = numbers(component.parameters) + text
+        return cls(component.module_name, text, component.folder, kind, model=component.simulated, **more)
 
     @property
     def file(self) -> str:
@@ -128,9 +129,6 @@ class ModuleLibrary:
                 continue
             if (cached := self._load(self._file(component))) is not None:
                 found |= {each.name: each for each in cached}
-            elif hasattr(component, "verilog"):
-                found[name] = ModuleText.of(component, component.verilog(), model=True)
-                self._save(component, found[name])
             else:
                 elaborated[name] = self._elaborate(component)
                 waiting += elaborated[name][1]

@@ -159,6 +159,9 @@ class Parametric(wiring.Component):
 
     clocked = True
 
+    simulated: ClassVar[bool] = False
+    """Whether its Verilog is for simulation only, beside other sources of the design."""
+
     _MustUse__silence = (
         True  # made to be asked for its name and ports, and often not elaborated: Amaranth need not warn
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from amaranth.hdl import Value
 from amaranth.lib import wiring
@@ -11,54 +12,8 @@ from amaranth.lib.wiring import In, Member, Out
 
 from hw.verilog.modules import Parametric, flat_ports
 
-_TEXT = """\
-CAPI=2:
-name: {name}
-description: {description}
-
-filesets:
-{filesets}
-targets:
-  default: &default
-    description: The sources, for what depends on this core; alone it lints with --tool=verilator
-    filesets: ["is_toplevel? (waivers)", rtl, "is_toplevel? (constraints)"]
-    toplevel: {module}
-    flow: lint  # without options, which FuseSoC would give to all that depends on this core
-  lint:
-    <<: *default
-    description: Verilator, with all its warnings
-    flow_options:
-      tool: verilator
-      verilator_options: [-Wall]
-  synth:
-    <<: *default
-    description: Yosys, for an ECP5; area.txt has the area
-    filesets: [rtl, synthesis]
-    flow: generic
-    flow_options:
-      tool: yosys
-      arch: ecp5
-      output_format: json
-      yosys_template: synth.tcl
-"""
-
-_SIMULATION = """\
-  sim: &sim
-    description: Verilator runs the bench
-    filesets: [rtl, bench, data]
-    toplevel: {bench}
-    flow: sim
-    flow_options:
-      tool: verilator
-      mode: binary
-      verilator_options: [--timing, -Wno-fatal, -Wno-lint, -Wno-style, -O3, -j, "2"]
-  sim_icarus:
-    <<: *sim
-    description: Icarus Verilog runs the bench
-    flow_options:
-      tool: icarus
-      iverilog_options: [-g2012]
-"""
+HERE = Path(__file__).parent
+"""Folder of the texts that lists are made of."""
 
 SCRIPTS = "synth/synth.ys", "synth/synth.tcl"
 
@@ -67,11 +22,6 @@ CORE = "fabric.core"
 CONSTRAINTS = "fabric.sdc"
 
 LISTS = (FILE_LIST, CORE, CONSTRAINTS, *SCRIPTS)
-
-CONSTRAINTS_TEXT = """\
-# The clock of the fabric, at 100 MHz: set the period that you want, in ns.
-create_clock -name clk -period 10.0 [get_ports clk]
-"""
 
 
 MEMORY_RESET = "memory_rst"
@@ -267,8 +217,8 @@ def core_files(
         sets += _fileset("data", dict.fromkeys(bench.data, "user"), copied=True)
     name = f"step:{library}:{module}:0"
     kind = "A program as hardware" + (", with AXI4 masters and AXI4-Lite registers" if library == "board" else "")
-    text = _TEXT.format(name=name, description=kind, filesets=sets, module=module)
-    text += _SIMULATION.format(bench=bench.top) if bench else ""
+    text = (HERE / "fabric.core.in").read_text().format(name=name, description=kind, filesets=sets, module=module)
+    text += (HERE / "simulation.core.in").read_text().format(bench=bench.top) if bench else ""
     # FuseSoC puts the sources below src/ and the name of the core.
     reads = "".join(f"read_verilog -sv src/{name.replace(':', '_')}/{each}\n" for each in sources)
     script = f"{reads}synth_ecp5 -top {module} -json {module}.json\ntee -o area.txt stat\n"
@@ -294,4 +244,4 @@ def list_files(
 ) -> dict[str, str]:
     """All of them for the top ``module`` of a folder, by name."""
     core = core_files(CORE, "fabric", module, sources, waivers, {CONSTRAINTS: "SDC"}, bench)
-    return {FILE_LIST: file_list_text(sources), CONSTRAINTS: CONSTRAINTS_TEXT, **core}
+    return {FILE_LIST: file_list_text(sources), CONSTRAINTS: (HERE / CONSTRAINTS).read_text(), **core}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections import Counter
-from importlib.resources import files
-from string import Template
+from pathlib import Path
 
 from sim_approx.explain.explanation import Explanation
 from sim_approx.explain.limit import RunLimit, limit
 from sim_approx.explain.page_data import page_data
 from sim_approx.explain.roofline import PART, RUN, chart, points
+from step.host.texts import filled
 from step.programs.folding import members, starred
 from step.programs.pictures.drawing import svg
 from step.programs.pictures.sketch import fold, sketch
@@ -33,24 +32,24 @@ def report(found: Explanation, play: str = "") -> str:
 
     Raises `EnvironmentProblem` where nothing is installed that draws the graph.
     """
-    page, limiting = files("sim_approx.explain") / "page", limit(found)
-    template = Template((page / "report.html").read_text())
+    page, limiting, roofline = Path(__file__).parent / "page", limit(found), found.usage.roofline
     pictures, centre = _pictures(found, limiting)
     data = {**page_data(found), "centre": centre, "colours": COLOURS}
-    return template.substitute(
-        title=html.escape(f"{found.program.name}: {found.cycles:,} cycles"),
+    changes = [(each.text, each.cycles, f"{1 - each.cycles / found.cycles:.1%}") for each in found.what_if]
+    return filled(
+        page / "report.html",
+        **{"play": play, "pictures": pictures, "summary": summary(found, limiting), "roofline": roofline},
+        title=f"{found.program.name}: {found.cycles:,} cycles",
         style=(page / "report.css").read_text(),
         script="\n".join((page / each).read_text() for each in SCRIPTS),
-        play=f'<p><a href="{html.escape(play)}">Play the run</a></p>' if play else "",
-        summary="".join(f"<p>{html.escape(each)}.</p>" for each in summary(found, limiting)),
-        changes=_changes(found),
-        heat=_key(dict(zip(("none", *(f"up to {each:.0%}" for each in LIMITS[1:])), HEAT, strict=True))),
-        views="".join(f'<button data-view="{html.escape(each)}">{html.escape(each)}</button>' for each in pictures),
-        graphs="".join(
-            f'<div class="view" data-view="{html.escape(name)}">{drawn}</div>' for name, drawn in pictures.items()
-        ),
-        key=_key({name: COLOURS[name] for name in ("busy", "blocked", "starved", "finished")}),
-        roofline=_roofline(found),
+        heat=dict(zip(("none", *(f"up to {each:.0%}" for each in LIMITS[1:])), HEAT, strict=True)),
+        activities={name: COLOURS[name] for name in ("busy", "blocked", "starved", "finished")},
+        changes=changes and table(("change", "cycles", "gain"), changes),
+        chart=chart(roofline, points(found)) if roofline.flops and roofline.bytes_moved else "",
+        points={
+            "this run: operations an off-chip byte": RUN,
+            "an operator, or the mean of those alike: operations a byte of its links": PART,
+        },
         data=json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
     )
 
@@ -104,31 +103,3 @@ def opened(parts: dict[str, str], unit: str) -> dict[str, str]:
 
 def _heat(share: float) -> str:
     return next(colour for colour, limit in zip(HEAT, LIMITS, strict=True) if share <= limit + 1e-9)
-
-
-def _key(colours: dict[str, str]) -> str:
-    return "".join(f'<span style="background:{colour}"></span>{name}' for name, colour in colours.items())
-
-
-def _changes(found: Explanation) -> str:
-    if not found.what_if:
-        return "<p>Nothing that was tried gains a cycle, or nothing was tried.</p>"
-    rows = [(each.text, each.cycles, f"{1 - each.cycles / found.cycles:.1%}") for each in found.what_if]
-    return table(("change", "cycles", "gain"), rows)
-
-
-def _roofline(found: Explanation) -> str:
-    roofline = found.usage.roofline
-    if not roofline.flops or not roofline.bytes_moved:
-        moved = f"{roofline.bytes_moved:,} off-chip bytes"
-        return f"<p>{roofline.flops:,} operations and {moved}: there is no roof to show.</p>"
-    useful = ""
-    if roofline.useful < roofline.flops:
-        useful = f" {roofline.useful / roofline.flops:.1%} of the operations are useful; the others are on padding."
-    share = f"{roofline.attained / roofline.roof:.1%} of the {roofline.roof:.4g} operations a cycle"
-    keys = {
-        "this run: operations an off-chip byte": RUN,
-        "an operator, or the mean of those alike: operations a byte of its links": PART,
-    }
-    said = f"<p>{share} that lanes and memory allow.{useful}</p>"
-    return f'{said}<p class="key">{_key(keys)}</p>{chart(roofline, points(found))}'

@@ -1,4 +1,4 @@
-"""Exports, for editors and type checkers. Written by ``python -m step_cli.stubs``; do not edit."""
+"""Exports, for editors and type checkers. Written by ``python -m tables``; do not edit."""
 
 from step.functions.cache import CacheEnd as CacheEnd
 from step.functions.cache import CacheRows as CacheRows

@@ -1,22 +1,23 @@
-"""Texts of folders: files in which ``<NAME>`` stands for what is known later, and files as they are."""
+"""Texts of folders: templates of Jinja, and files as they are."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 
 def filled(path: Path, /, **values: object) -> str:
-    """The file ``path`` with ``values``, of which lists are lines: none where they stand alone and are empty."""
+    """The template ``path``, in which ``${NAME}`` stands for one of ``values``; ``commas`` parts the lines of a block.
 
-    def value(found: re.Match[str]) -> str:
-        each, newline = values[found[2]], found[3]
-        lines = [str(line) for line in each] if isinstance(each, list) else [str(each)]
-        alone = found[1] is not None and newline
-        return "".join(f"{line}\n" for line in lines) if alone else "\n".join(lines) + newline
+    Raises `jinja2.UndefinedError` for a name without a value.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return re.sub(r"(^)?<(\w+)>(\n?)", value, path.read_text(), flags=re.MULTILINE)
+    lines = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    marks = {"variable_start_string": "${", "variable_end_string": "}"}
+    environment = Environment(loader=FileSystemLoader(path.parent), undefined=StrictUndefined, **lines, **marks)
+    environment.filters["commas"] = lambda block: block.rstrip().replace("\n", ",\n") + "\n"
+    return environment.get_template(path.name).render(values)
 
 
 def copied(source: Path, directory: str) -> dict[str, str]:

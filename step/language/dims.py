@@ -118,10 +118,8 @@ class Dim:
             raise TypeError(f"dimension {self} has no fixed extent")
         return int(self.extent)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return _text(self.extent)
-
-    __repr__ = __str__
 
 
 _text = lru_cache(maxsize=1 << 14)(str)  # a program has thousands of streams, and few extents that differ

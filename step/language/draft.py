@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from random import Random
-from typing import Any, Protocol
+from typing import Any
 
-from step.language.dims import Dim, alike
+from step.language.dims import alike
 from step.language.dtypes import FLOATS
 from step.language.faults import rows_of
-from step.language.graph import Graph, Tensor
 from step.language.stream import Stream
 from step.language.types import ElementType, Tile, is_dynamic
 
@@ -90,76 +88,5 @@ class Piece:
         return same and alike(self.stream.shape[1:], other.stream.shape[1:])
 
 
-class Draft(Protocol):
-    """A program that grows; ``random`` makes all choices, and ``pool`` has what may be read."""
-
-    random: Random
-    graph: Graph
-    pool: list[Piece]
-    widest: int
-    """Bits of a tuple."""
-
-    def chance(self, probability: float) -> bool:
-        """True as often as ``probability`` says."""
-
-    def name(self, stem: str) -> str:
-        """A new name."""
-
-    def pick(self, fits: Callable[[Piece], bool] = ..., *, factor: int = 1) -> Piece | None:
-        """A piece that ``fits``, and stays small when it gets ``factor`` times as large."""
-
-    def read(self, piece: Piece) -> Stream:
-        """The stream of ``piece`` for one more reader, with a channel of some depth."""
-
-    def keep(self, *streams: Stream, timed: bool = False) -> list[Piece]:
-        """Put ``streams`` into the pool; ``timed``: the order of arrival shows in them."""
-
-    def applied(
-        self, piece: Piece, kind: type[Any], result: Callable[..., ElementType] = ...
-    ) -> tuple[Any, list[Stream]] | None:
-        """A function of ``kind`` that takes ``piece``, and its operands; ``result`` is its type for elements."""
-
-    def partner(self, piece: Piece, element: ElementType | None = None) -> Piece:
-        """Another stream of the shape of ``piece``, and of ``element`` if there is one."""
-
-    def numbers(self, piece: Piece, numbers: Iterable[int], stem: str) -> Piece:
-        """A source of the shape of ``piece`` that plays ``numbers``."""
-
-    def source(self) -> Piece:
-        """A source of any type."""
-
-    def play(self, stem: str, element: ElementType, nested: Nested, dims: Iterable[Dim | int]) -> Piece:
-        """A source of ``nested``."""
-
-    def selectors(self, targets: int, nested: Nested, dims: Iterable[Dim | int]) -> Piece:
-        """A source of selectors."""
-
-    def tile(self) -> Tile:
-        """Any type of tile."""
-
-    def value(self, element: ElementType) -> Any:
-        """Any value of ``element``."""
-
-    def nested(self, extents: Sequence[int | None], element: ElementType) -> Nested:
-        """Nested lists of any values; ``extents`` are those of the dimensions, outermost first, None for any."""
-
-    def grouped(self, entries: Nested, rank: int) -> Nested:
-        """``entries`` in order, as nested lists of ``rank`` + 1 levels with empties between them."""
-
-    def tensor(self, dims: Sequence[int], tile: Tile) -> Tensor:
-        """An off-chip tensor of the scalars of ``tile``."""
-
-    def tensor_of(self, tile: Tile, tiles: int) -> Tensor:
-        """An off-chip tensor of ``tiles`` tiles, or a few more."""
-
-    def stored(self) -> Piece | None:
-        """Tiles that can go into buffers."""
-
-    def fill(self, piece: Piece) -> tuple[Stream, int]:
-        """Buffers of ``piece``, and of which rank they are."""
-
-    def route(self, piece: Piece) -> tuple[list[Piece], Piece, int]:
-        """The parts of ``piece`` by selectors, these, and the rank of the chunks."""
-
-    def gather(self, streams: list[Stream], which: Piece, rank: int, *, timed: bool) -> None:
-        """Keep chunks of ``streams`` together again, in the order of the ports or of arrival."""
+Draft = Any
+"""A program that grows: a `step_check.samples.draft.GrowingDraft`, which stands above this room."""

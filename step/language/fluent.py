@@ -1,6 +1,6 @@
 """Operators, and what is made of them, as methods of streams and graphs; a file adds its own, none is listed here.
 
-Type checkers and editors read ``fluent.pyi`` instead, which ``python -m step_cli.stubs`` writes.
+Type checkers and editors read ``fluent.pyi`` instead, which ``PYTHONPATH=tests python -m tables`` writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operators as methods, for editors and type checkers. Written by ``python -m step_cli.stubs``; do not edit."""
+"""Operators as methods, for editors and type checkers. Written by ``python -m tables``; do not edit."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,11 +34,7 @@ class _LoopSequence(Sequence[Entry]):
     def __iter__(self) -> Iterator[Entry]:
         return map(self.entry, range(len(self)))
 
-    @overload
-    def __getitem__(self, place: int) -> Entry: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Entry]: ...
-    def __getitem__(self, place: int | slice) -> Entry | Sequence[Entry]:
+    def __getitem__(self, place: int | slice) -> Any:
         places = range(len(self))[place]
         return self.entry(places) if isinstance(places, int) else [self.entry(each) for each in places]
 

@@ -5,16 +5,16 @@ An operator's file adds its method with `stream_method`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from step.errors import ProgramError, TypeMismatch
 from step.language.arguments import checked, tells_line
 from step.language.dims import Dim, Shape
 from step.language.fluent import StreamMethods
-from step.language.operator import Operator, StreamType
+from step.language.operator import StreamType
 from step.language.parameters import Within, settled
 from step.language.types import ElementType, Tuple
 
@@ -25,21 +25,6 @@ def stream_method(function: Method) -> Method:
     """Make ``function(stream, ...)`` callable as ``stream.function(...)``."""
     StreamMethods.add_method(function)
     return function
-
-
-class Owner(Protocol):
-    """The graph that a stream is part of, as its methods use it (see `step.language.graph.Graph`)."""
-
-    name: str
-
-    def add(self, operator: Operator, inputs: Sequence[Stream] = (), *, name: str | None = None) -> tuple[Stream, ...]:
-        """Place ``operator`` behind ``inputs``; returns its output streams."""
-
-    def refine(self, stream: Stream, dims: Iterable[Dim | int]) -> Stream:
-        """Declare that ``stream`` has the shape ``dims``."""
-
-    def stream_name(self, producer: str, port: int) -> str:
-        """Name of a stream in messages and files."""
 
 
 def _sign(method: str, *first: str, turned: bool = False) -> Callable[[Stream, Any], Stream]:
@@ -69,7 +54,7 @@ class Stream(StreamMethods):
     (<stream x: [3] of Tile(FP32, 1, 4)>, Tile(FP32, 1, 4))
     """
 
-    graph: Owner
+    graph: Any  # a `step.language.graph.Graph`, whose file imports this one
     producer: str
     port: int
     type: StreamType

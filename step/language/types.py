@@ -95,10 +95,8 @@ class Tile(metaclass=Checked):
             and all(not d.is_static or int(d) == n for d, n in zip((self.rows, self.cols), value.shape, strict=True))
         )
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"Tile({self.dtype}, {self.rows}, {self.cols})"
-
-    __repr__ = __str__
 
 
 def is_dynamic(element: ElementType | None) -> bool:
@@ -164,10 +162,8 @@ class Selector(metaclass=Checked):
         """Whether ``value`` is a mask over the targets."""
         return isinstance(value, int) and 0 <= value < 1 << self.targets
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"Selector({self.targets})"
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True)
@@ -188,6 +184,8 @@ class Buffer(metaclass=Checked):
 
     is_static = True
     is_control = False
+    bits: ClassVar[int] = 0
+    """Width of the reference: none, as buffers are read in the order in which they were filled."""
 
     def __post_init__(self) -> None:
         settle_parameters(self)
@@ -203,19 +201,12 @@ class Buffer(metaclass=Checked):
         """Bytes of the tensor that is referred to."""
         return self.tile.bytes * element_count(self.shape)
 
-    @property
-    def bits(self) -> int:
-        """Width of the reference: none, as buffers are read in the order in which they were filled."""
-        return 0
-
     def accepts(self, value: object) -> bool:
         """Whether ``value`` is a tuple, of the buffer's tokens."""
         return isinstance(value, tuple)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"Buffer({self.tile}, {format_shape(self.shape)})"
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True)
@@ -265,10 +256,8 @@ class Tuple(metaclass=Checked):
             and all(item.accepts(part) for item, part in zip(self.items, value, strict=True))
         )
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "(" + ", ".join(str(item) for item in self.items) + ")"
-
-    __repr__ = __str__
 
 
 ElementType = Tile | Selector | Buffer | Tuple

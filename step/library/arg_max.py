@@ -8,7 +8,6 @@ from step.functions.max_index import MaxIndex
 from step.functions.row import ArgMax, RowMax
 from step.language.arguments import checked
 from step.language.function import NUMBER
-from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Tile
 
@@ -23,7 +22,6 @@ def arg_max(tiles: Stream, *, name: str = "arg_max") -> Stream:
     Raises `ProgramError` where n or the tiles are not static.
     """
     graph, element = tiles.graph, tiles.element
-    assert isinstance(graph, Graph)
     if not isinstance(element, Tile) or not element.is_static or tiles.rank < 1 or not tiles.shape[-1].is_static:
         place = f"arg_max {name!r} ({graph.here})"
         raise ProgramError(f"{place}: rows must be a fixed number of static tiles, but {tiles} is {tiles.type}")

@@ -13,7 +13,7 @@ from step.functions.matmul import Matmul
 from step.functions.reciprocal import Div
 from step.language.dtypes import DType, as_dtype
 from step.language.function import MapFunction
-from step.language.graph import Graph, Tensor
+from step.language.graph import Tensor
 from step.language.stream import Stream, stream_method
 from step.language.types import Tile
 
@@ -69,12 +69,10 @@ def beside(stream: Stream, value: Any, *, name: str | None = None) -> Stream:
     Raises `TypeMismatch` for other streams, and for what their format does not have.
     """
     if isinstance(value, Tensor):
-        assert isinstance(stream.graph, Graph)
         loaded = stream.graph.load(value, tile=value.shape, reference=stream, name=name)
         return loaded.flatten(0, len(value.shape))
     if not isinstance(stream.element, Tile):
         raise TypeMismatch(f"{stream} has elements {stream.element}, with which nothing can be calculated")
-    assert isinstance(stream.graph, Graph)
     return stream.graph.constant(value, dtype=stream.element.dtype, reference=stream, name=name)
 
 

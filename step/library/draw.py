@@ -16,7 +16,6 @@ from step.functions.threefry import Threefry
 from step.language.arguments import checked
 from step.language.dtypes import FP32, INT32, UINT32
 from step.language.function import NUMBER
-from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Tile
 
@@ -46,7 +45,6 @@ def draw(
     static.
     """
     graph, element = scores.graph, scores.element
-    assert isinstance(graph, Graph)
     if not isinstance(element, Tile) or not element.is_static or scores.rank < 1 or not scores.shape[-1].is_static:
         where = f"draw {name!r} ({graph.here})"
         raise ProgramError(f"{where}: scores must be a fixed number of static tiles, but {scores} is {scores.type}")

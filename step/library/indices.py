@@ -7,7 +7,6 @@ from step.functions.retile import RetileStreamify
 from step.functions.select import SelectIndices, TargetIndices
 from step.language.arguments import checked
 from step.language.dtypes import UINT32
-from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Tile
 
@@ -31,7 +30,6 @@ def selector_of(indices: Stream, targets: int, *, name: str = "selector") -> Str
     indices it is ``.accum(SelectIndices(targets))``. Raises `ProgramError` for other elements.
     """
     graph, element = indices.graph, indices.element
-    assert isinstance(graph, Graph)
     if not isinstance(element, Tile) or not element.is_static or element != Tile(UINT32, 1, element.cols):
         place = f"selector_of {name!r} ({graph.here})"
         raise ProgramError(f"{place}: rows of indices are UINT32 tiles of one row, but {indices} is {indices.type}")

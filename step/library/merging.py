@@ -17,7 +17,6 @@ def keep(stream: Stream, selector: Stream, *, name: str | None = None) -> Stream
     (kept,) = stream.partition(selector, targets=1, name=name if stream.rank == 0 else None)
     if stream.rank == 0:
         return kept
-    assert isinstance(stream.graph, Graph)
     return stream.graph.reassemble([kept], selector, order="index").flatten(0, 1, name=name)
 
 

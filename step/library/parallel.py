@@ -44,7 +44,6 @@ def parallelize(
     Raises `ProgramError` for what can not be handed out.
     """
     graph = data.graph
-    assert isinstance(graph, Graph)
     place = f"parallelize {name!r} ({graph.here})"
     expect(regions >= 1, f"{place}: regions must be an integer >= 1, not {regions!r}", ProgramError)
     if data.rank != rank:

@@ -102,15 +102,8 @@ class BoardPlan:
         return image.beats * self.beat_bytes
 
 
-@dataclass(frozen=True)
-class _PortRequest:
-    """A port, and the image behind it; ``key`` is the same for ports of the same image."""
-
-    name: str
-    image: Image
-    key: int | str
-    size_beats: int
-    acknowledged: bool = False
+_PortRequest = tuple[str, Image, int, bool]
+"""A port: its name, the image behind it, the beats of a tile, and whether it is acknowledged."""
 
 
 def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> BoardPlan:
@@ -133,17 +126,16 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
     if len(wanted) > 1 << PORT_BITS:
         raise FabricError(f"{program} has {len(wanted)} memory ports, more than the {1 << PORT_BITS} of a board")
     bus.check_beat(beat)
-    images, ports = dict[int | str, Image](), list[BoardPort]()
-    for number, each in enumerate(wanted):
-        images.setdefault(each.key, each.image)
-        image, master, is_write = list(images).index(each.key), number % bus.masters, number >= len(reads)
+    images, ports = list(dict.fromkeys(image for _, image, *_ in wanted)), list[BoardPort]()
+    for number, (name, image, size, acknowledged) in enumerate(wanted):
+        place, master, is_write = images.index(image), number % bus.masters, number >= len(reads)
         local = sum((port.master, port.writes) == (master, is_write) for port in ports)
-        ports.append(BoardPort(number, each.name, is_write, each.acknowledged, each.size_beats, image, master, local))
-    places = list(images)
+        ports.append(BoardPort(number, name, is_write, acknowledged, size, place, master, local))
+    places = [each.name for each in images]
     placed = tuple(
         replace(each, images=tuple(places.index(f"{each.name}_{part}") for part in each.plan.parts)) for each in served
     )
-    board = BoardPlan(bus, beat, tuple(images.values()), tuple(ports), placed)
+    board = BoardPlan(bus, beat, tuple(images), tuple(ports), placed)
     needed = sum(board.bytes_of(each) for each in board.images)
     if needed > 1 << bus.address_bits:
         raise FabricError(
@@ -163,8 +155,7 @@ def _tiles(netlist: Netlist, *, writes: bool) -> Iterator[_PortRequest]:
         name = (access.tensor if access.tensor in written else None) or node.name
         any_size = writes and access.tiles is None
         image = Image(name, region.base, 0 if any_size else region.beats, any_size)
-        acknowledged = writes and access.acknowledged
-        yield _PortRequest(node.name, image, region.base, region.beats_per_tile, acknowledged)
+        yield node.name, image, region.beats_per_tile, writes and access.acknowledged
 
 
 def _streams(netlist: Netlist) -> Iterator[BoardStream]:
@@ -194,4 +185,4 @@ def _parts(netlist: Netlist, streams: Iterable[BoardStream], *, sources: bool) -
             name = f"{stream.name}_{part}"
             if name in netlist.graph.nodes or name in stored(netlist.graph):
                 raise FabricError(f"{node.describe()}: {name!r} is the {part} of it in memory; rename the other")
-            yield _PortRequest(name, Image(name, 0, requests[part] * REQUEST, not sources), name, REQUEST)
+            yield name, Image(name, 0, requests[part] * REQUEST, not sources), REQUEST, False

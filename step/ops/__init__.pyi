@@ -1,4 +1,4 @@
-"""Exports, for editors and type checkers. Written by ``python -m step_cli.stubs``; do not edit."""
+"""Exports, for editors and type checkers. Written by ``python -m tables``; do not edit."""
 
 from step.ops.accum import Accum as Accum
 from step.ops.broadcast import Broadcast as Broadcast

@@ -49,6 +49,5 @@ WEIGHT = 6
 def sample(draft: Draft) -> None:
     """An item of any tuple."""
     if piece := draft.pick(lambda each: isinstance(each.element, Tuple)):
-        assert isinstance(piece.element, Tuple)
         index = draft.random.randrange(len(piece.element.items))
         draft.keep(draft.read(piece).item_of(index), timed=piece.timed)

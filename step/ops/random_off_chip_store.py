@@ -106,6 +106,5 @@ def sample(draft: Draft) -> None:
     """Tiles to addresses of their own."""
     if piece := draft.pick(lambda each: each.is_tile and not each.timed):
         tile, number = piece.element, len(piece.elements)
-        assert isinstance(tile, Tile)
         where = draft.numbers(piece, draft.random.sample(range(number + 2), number), "at")
         draft.keep(draft.read(piece).store_random(draft.tensor_of(tile, number + 2), draft.read(where)))

@@ -25,7 +25,7 @@ from step.language.operator import StreamType
 from step.language.tiling import stored
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
-from step.programs.data.equality import same_arrays
+from step.programs.data.equality import same
 from step.programs.data.given import Data
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import array_bytes, arrays_of, load_inputs, read_arrays
@@ -83,7 +83,7 @@ class Program(metaclass=Checked):
             and graph_to_json(self.graph) == graph_to_json(other.graph)
             and self.fabric == other.fabric
             and (self.tolerance, bool(self.inputs)) == (other.tolerance, bool(other.inputs))
-            and same_arrays(self._doubles(), other._doubles())
+            and same(self._doubles(), other._doubles())
             and (not self.inputs or bind_inputs(self.graph, self.inputs) == bind_inputs(other.graph, other.inputs))
         )
 

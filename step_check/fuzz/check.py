@@ -11,7 +11,7 @@ import numpy as np
 from step.errors import EnvironmentProblem, StepError
 from step.host.progress import Progress, silent
 from step.language.tokens import Token
-from step.programs.data.equality import same_tokens
+from step.programs.data.equality import same
 from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
 from step.running.backend import runner
@@ -101,13 +101,13 @@ def _compare_outputs(stage: str, prepared: Prepared, result: RunResult) -> None:
         meant = interpret(prepared.graph, prepared.data, arrivals=result.arrivals)
     for name, tokens in meant.outputs.items():
         found = (result.outputs or {})[name]
-        if not same_tokens(found, tokens):
+        if not same(found, tokens):
             raise Disagreement(f"{stage}: outputs", f"{name}: {_difference(found, tokens)}", name)
 
 
 def _difference(found: Sequence[Token], meant: Sequence[Token]) -> str:
     for position, (one, other) in enumerate(zip(found, meant, strict=False)):
-        if not same_tokens([one], [other]):
+        if not same([one], [other]):
             return f"token {position} is {one}, and {other} in the interpreter"
     return f"{len(found)} tokens, and {len(meant)} in the interpreter"
 

@@ -20,8 +20,8 @@ from step_explore.sweeps.axis import Value
 from step_explore.sweeps.row import REFUSED
 from step_explore.sweeps.table import check_format, encode
 from step_explore.tuning.budget import AREA, MEMORY, Budget
-from step_torch.mapping.mapping import CANDIDATES, FINALISTS, RUNS, map
-from step_torch.mapping.tilings import NAMES
+from step_torch.mapped import CANDIDATES, FINALISTS, RUNS, map
+from step_torch.tilings import NAMES
 
 
 def _limit(name: str, text: str) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,6 +20,9 @@ SCALES = (0.3, 0.6, 1.0, 2.0, 4.0)
 
 NOISE = 1e-3
 
+SMALL = 2048
+"""Points of which all are looked at for every choice; of more so many are drawn."""
+
 Places = tuple[int, ...]
 """A point, by the place of its value on each axis."""
 
@@ -29,35 +33,47 @@ class Surrogate:
     logarithms are modelled; Rasmussen and Williams, Gaussian Processes for Machine Learning, chapters 2 and 5."""
 
     def __init__(self, axes: Sequence[Axis], seed: int) -> None:
-        self._grid = list(itertools.product(*(range(len(each.values)) for each in axes)))
-        most = [max(1, len(each.values) - 1) for each in axes]
-        self._at = np.array(self._grid, float).reshape(len(self._grid), len(axes)) / most
-        self._random = random.Random(seed)
+        self._random, self._counts = random.Random(seed), [len(each.values) for each in axes]
+        self._ordered = [not any(isinstance(value, str | bool) for value in each.values) for each in axes]
 
     def choose(self, known: Mapping[Places, Sequence[float] | None]) -> Places:
         """A point that is not in ``known``, which has the costs of others; None: not there yet, or there are none."""
-        left = [number for number, places in enumerate(self._grid) if places not in known]
-        taken = [number for number, places in enumerate(self._grid) if places in known]
-        ended = [number for number in taken if known[self._grid[number]] is not None]
+        left, taken = self._candidates(known), sorted(known)
+        ended = [places for places in taken if known[places] is not None]
         if not taken:
-            return self._grid[self._random.choice(left)]
+            return self._random.choice(left)
+        near, there, ran = map(self._at, (left, taken, ended or taken))
         if len(taken) < BEGINNING or not ended:
-            away = np.abs(self._at[left][:, None] - self._at[taken][None]).sum(-1).min(1)
-            return self._grid[left[int(away.argmax())]]
-        costs = np.log1p(np.array([known[self._grid[number]] for number in ended], float))
+            return left[int(np.abs(near[:, None] - there[None]).sum(-1).min(1).argmax())]
+        costs = np.log1p(np.array([known[places] for places in ended], float))
         costs = (costs - costs.mean(0)) / (costs.std(0) + 1e-9)
-        hopes, doubts = zip(*(self._expected(ended, each, taken, left) for each in costs.T), strict=True)
-        return self._grid[left[_best(costs, np.transpose(hopes) - np.transpose(doubts), np.max(doubts, 0))]]
+        hopes, doubts = zip(*(_expected(ran, each, there, near) for each in costs.T), strict=True)
+        return left[_best(costs, np.transpose(hopes) - np.transpose(doubts), np.max(doubts, 0))]
 
-    def _expected(
-        self, ended: list[int], costs: np.ndarray, taken: list[int], left: list[int]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of what is ``left``; those of ``taken`` will be known soon."""
-        scales = _likeliest(self._at[ended], costs)
-        mean = _kernel(self._at[left], self._at[ended], scales) @ np.linalg.solve(_own(self._at[ended], scales), costs)
-        near = _kernel(self._at[left], self._at[taken], scales)
-        rest = 1 - (near * np.linalg.solve(_own(self._at[taken], scales), near.T).T).sum(1)
-        return mean, np.sqrt(np.maximum(rest, 1e-9))
+    def _candidates(self, known: Collection[Places]) -> list[Places]:
+        """All points that are not ``known``, or `SMALL` of many, drawn at random."""
+        found = list[Places]()
+        while not found:
+            points: Iterable[Places] = itertools.product(*map(range, self._counts))
+            if math.prod(self._counts) > SMALL:
+                points = (tuple(map(self._random.randrange, self._counts)) for _ in range(SMALL))
+            found = [places for places in dict.fromkeys(points) if places not in known]
+        return found
+
+    def _at(self, points: Sequence[Places]) -> np.ndarray:
+        """Coordinates of ``points``: the place on an axis of numbers, which have an order; else one for each value."""
+        columns = zip(np.array(points).T, self._counts, self._ordered, strict=True)
+        parts = (at[:, None] / max(1, count - 1) if ordered else np.eye(count)[at] for at, count, ordered in columns)
+        return np.hstack(list(parts))
+
+
+def _expected(ran: np.ndarray, costs: np.ndarray, taken: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of what is ``left``; those of ``taken`` will be known soon."""
+    scales = _likeliest(ran, costs)
+    mean = _kernel(left, ran, scales) @ np.linalg.solve(_own(ran, scales), costs)
+    near = _kernel(left, taken, scales)
+    rest = 1 - (near * np.linalg.solve(_own(taken, scales), near.T).T).sum(1)
+    return mean, np.sqrt(np.maximum(rest, 1e-9))
 
 
 def _kernel(left: np.ndarray, right: np.ndarray, scales: np.ndarray) -> np.ndarray:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import html
 import json
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Annotated
 
 from sim_approx.backend import Model
@@ -17,6 +15,7 @@ from step.errors import Deadlock, InputError, SimulationError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.host.progress import Progress
+from step.host.texts import filled
 from step.host.watching import watched
 from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
@@ -109,17 +108,13 @@ def played(run: ModelRun, record: RunRecord, first: int = 0, report: str = "") -
         failure = None if result.status == Status.RUNAWAY else error  # it was stopped because it was told to
     if first >= result.cycles:
         raise failure or InputError(f"the run has {result.cycles} cycles, so there is no cycle {first}")
-    folder = files("step_show.play") / "page"
-    ended = f", {result.status}" if failure else ""
-    page = Template((folder / "play.html").read_text()).substitute(
-        title=html.escape(f"{result.program}: {result.cycles:,} cycles{ended}"),
+    folder, ended = Path(__file__).parent / "page", f", {result.status}" if failure else ""
+    page = filled(
+        folder / "play.html",
+        **{"first": first, "end": result.cycles, "colours": COLOURS, "report": report, "failure": failure},
+        title=f"{result.program}: {result.cycles:,} cycles{ended}",
         style=(folder / "play.css").read_text(),
         script=(folder / "play.js").read_text(),
-        key="".join(f'<span style="background:{colour}"></span>{name}' for name, colour in COLOURS.items()),
-        report=f'<a href="{html.escape(report)}">where the cycles went</a>' if report else "",
-        failure=f"<pre>{html.escape(str(failure))}</pre>" if failure else "",
-        first=first,
-        end=result.cycles,
         data=json.dumps(play_data(run, record, result, waits, first), separators=(",", ":")).replace("<", "\\u003c"),
     )
     return Play(page, result, failure)

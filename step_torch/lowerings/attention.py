@@ -7,13 +7,12 @@ read from memory. Weights are relative to the largest score so far, and sums shr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod, sqrt
 from typing import Any
 
-import numpy as np
-
-from step import BF16, FP32, UINT32, Stream
+from step import BF16, FP32, UINT32, Stream, Tensor
 from step.functions import (
     Add,
     AppendRow,
@@ -21,7 +20,6 @@ from step.functions import (
     Cast,
     Div,
     Matmul,
-    Max,
     Min,
     RetileRow,
     RetileStreamify,
@@ -32,28 +30,23 @@ from step_models import weighing
 from step_models.attending import Attention
 from step_torch.caches import Cache
 from step_torch.importing import Importer
-from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes
+from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes, whole
 from step_torch.loops import in_loops, in_one_loop
+from step_torch.lowerings.elementwise import renamed
 from step_torch.lowerings.shapes import Cached
 from step_torch.masks import NEVER, NOTHING, Scores
+from step_torch.pieces import plain
 from step_torch.ragged import filled
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
+from step_torch.views import in_shape
 
 
 @lowers("step.attention.default")
 def attention(
-    at: Importer,
-    query: Any,
-    key: Any,
-    value: Any,
-    scale: float,
-    mask: Any = None,
-    sinks: Any = None,
-    causal: bool = True,
-    window: int | None = None,
-    softcap: float | None = None,
-) -> Value:
+    at: Importer, query: Any, key: Any, value: Any, scale: float, mask: Any = None, sinks: Any = None,
+    causal: bool = True, window: int | None = None, softcap: float | None = None,
+) -> Value:  # fmt: skip
     """Attention whose last query is as far as the last key."""
     supported(at.meta.dtype == "bfloat16", f"its result is {at.meta.dtype}; bfloat16 has a lowering")
     parts = [each.new if isinstance(each, Cached) else each for each in (query, key, value)]
@@ -62,27 +55,19 @@ def attention(
         shapes = f"queries {list(q)}, keys {list(k)} and values {list(v)}"
         raise Unsupported(f"{shapes}; [batch, heads, rows, size] with as many keys as values has a lowering")
     supported(not q[1] % k[1], f"{q[1]} heads of queries can not share {k[1]} heads of keys")
-    scores = Scores(scale, causal, window, softcap, mask)
+    is_cached = isinstance(key, Cached) and isinstance(value, Cached)
+    scores = Scores(scale, causal, window, softcap, mask).known(q[2], sizes(key.dims)[2] if is_cached else k[2])
+    heads = [_head_by_head(at, each, ragged=scores.is_known) for each in parts]
     if isinstance(key, Cached) and isinstance(value, Cached):
-        return _decode(at, _head_by_head(at, query), key, value, scores.known(q[2], sizes(key.dims)[2]), sinks)
-    scores = scores.known(q[2], k[2])
-    heads = [_head_by_head(at, each, ragged=scores.is_known) for each in (query, key, value)]
-    return _prefill(at, heads[0], heads[1], heads[2], scores, sinks)
+        return _decode(at, heads, (key.past, value.past), scores, sinks)
+    return _prefill(at, heads, scores, sinks)
 
 
 @lowers("aten.scaled_dot_product_attention.default")
 def scaled_dot_product_attention(
-    at: Importer,
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any = None,
-    dropout: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Value:
+    at: Importer, query: Any, key: Any, value: Any, mask: Any = None, dropout: float = 0.0, is_causal: bool = False, *,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> Value:  # fmt: skip
     """The same of torch itself, where causal ones count keys from the first query on."""
     supported(not dropout, f"it drops {dropout} of its weights, and only attention that drops none has a lowering")
     size, rows, keys = sizes(query.dims)[-1], sizes(query.dims)[-2], sizes(key.dims)[-2]
@@ -91,16 +76,15 @@ def scaled_dot_product_attention(
     return attention(at, query, key, value, 1 / sqrt(size) if scale is None else scale, mask, None, is_causal)
 
 
-def _prefill(at: Importer, q: Value, k: Value, v: Value, scores: Scores, sinks: Any) -> Value:
-    batch, rows, keys = q.dims[0], q.dims[2], TensorAxis(at.name("keys"), _extent(k, 2))
-    heads, group = _heads(at, q, k)
-    split = _grouped(q, heads, group)
-    of_batch = tuple(each for each in split.layout.loops if each.axis in batch)
-    row_loops = tuple(each for each in split.layout.loops if each.axis in rows)
-    head_loops = tuple(AxisPart(axis, axis.extent) for axis in split.dims[1])
-    outer = (*of_batch, *row_loops, *head_loops)
+def _prefill(at: Importer, heads: list[Value], scores: Scores, sinks: Any) -> Value:
+    q, k, v = heads
+    (*_, rows, _), (_, count, last, _) = sizes(q.dims), sizes(k.dims)
+    split = in_shape(at, q, (*sizes(q.dims)[:1], count, sizes(q.dims)[1] // count, *sizes(q.dims)[2:]))
+    batch, of_heads, group, of_rows, _ = split.dims
+    kept = [part for axes in (batch, of_rows) for part in split.layout.loops if part.axis in axes]
+    outer = (*kept, *(AxisPart(axis, axis.extent) for axis in (*of_heads, *group)))
     split = at.joiner.reordered(split, outer, "queries come head by head")
-    why = "keys and values are read for every tile of queries"
+    why, keys = "keys and values are read for every tile of queries", TensorAxis(at.name("keys"), last)
     if [k.layout.reach(axis) for axis in k.dims[2]] != [v.layout.reach(axis) for axis in v.dims[2]]:
         k, v = at.value(k), at.value(v)
     size, ragged = k.layout.tile[0], bool(k.ragged)
@@ -108,132 +92,87 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scores: Scores, sinks: 
     for axis in v.dims[2]:  # a weight of nothing times infinity would be NaN
         v = filled(at, v, axis, 0.0)
     is_near = split.layout.tile[0] == size and (scores.causal or not ragged)
-    near = scores.near(_extent(q, 2), keys.extent, size) if is_near else None
-    k, v = (_with_axes(each, batch, heads, keys) for each in (k, v))
+    near = scores.near(rows, last, size) if is_near else None
+    k, v = (renamed(at, each, (batch, of_heads, (keys,), each.dims[3])) for each in (k, v))
     if near is None:
-        tiles = AxisPart(keys, -(-keys.extent // size), size)
+        tiles = AxisPart(keys, -(-last // size), size)
         k, v = (at.joiner.reordered(each, (*outer, tiles), why) for each in (k, v))
     else:
         keys = TensorAxis(at.name("near"), (sum(near) + 1) * size)
         tiles = AxisPart(keys, sum(near) + 1, size)
-        k, v = (_of_those_near(at, each, outer, tiles, rows[0], near) for each in (k, v))
+        k, v = (_of_those_near(at, each, outer, tiles, of_rows[0], near) for each in (k, v))
     queries = split.stream.repeat(tiles.count, name=at.name("queries"))
     score = queries.map(Matmul(transposed=True, sum=at.tiling.sum), k.stream, name=at.name("product"))
     score = score.map(Scale(scores.scale), name=at.name("score"))
     score = weighing.capped(score, scores.softcap, f"{at.name('cap')}_")
     layout = TileLayout((*outer, tiles), split.layout.rows, AxisPart(keys, size))
-    dims = (batch, *((axis,) if axis.extent > 1 else () for axis in (heads, group)), rows, (keys,))
+    dims = (*split.dims[:4], (keys,))
     score = scores.masked(at, score, Value(score, dims, layout, FP32), near)
     if not scores.causal:  # else those that are not there are behind all rows
         score = filled(at, Value(score, dims, layout, FP32), keys, NEVER).stream
     sink = None
     if sinks is not None:
-        column = _of_heads(sinks, heads, group)
-        sink = at.in_layout(column, TileLayout(outer), "a sink is read for every tile").stream
+        sink = _sink(at, sinks, (of_heads, group), TileLayout(outer)).stream
     elif scores.blind:
         sink = at.graph.constant(NOTHING, dtype=FP32, reference=split.stream, name=at.name("nothing"))
     total, weights = weighing.online(score, v.stream, sum=at.tiling.sum, prefix=f"{at.name('weighed')}_", sink=sink)
     stream = total.map(Div(out=BF16), weights, name=at.name())
     columns = replace(split.layout, columns=v.layout.columns)
-    return Value(stream, (*split.dims[:-1], v.dims[-1]), columns, BF16)
+    return Value(stream, (batch, of_heads + group, of_rows, v.dims[-1]), columns, BF16)
 
 
 def _of_those_near(
     at: Importer, value: Value, outer: tuple[AxisPart, ...], tiles: AxisPart, rows: TensorAxis, near: tuple[int, int]
 ) -> Value:
     """Tiles of keys or values near those of the queries, out of memory, which has some before the first one."""
-    height, width = value.layout.tile
-    (dtype,), loops = (each.dtype for each in value.stream.element.tiles), value.layout.loops
-    strides = {part.axis: prod(value.layout.extents[number + 1 :]) for number, part in enumerate(loops)}
-    step = next(strides[axis] for axes in value.dims[2:3] for axis in axes)
-    count = prod(value.layout.extents) + sum(near) * step
-    tensor = at.graph.tensor(at.name("kept"), (count * height, width), dtype)
-    at.inputs[tensor.name] = np.broadcast_to(np.zeros((), dtype.numpy), tensor.shape)
-    address = at.graph.count(start=near[0] * step, reference=value.stream, name=at.name("address"))
-    stored = value.stream.store_random(tensor, address, name=at.name("keep"))
-    last = at.graph.count(reference=stored, name=at.name("done")).accum(Max(), rank=len(loops), name=at.name("last"))
-    along = {**strides, rows: step, tiles.axis: step}
+    loops = value.layout.loops
+    along = {part.axis: prod(value.layout.extents[number + 1 :]) for number, part in enumerate(loops)}
+    step = along[value.dims[2][0]]
+    before, behind = (each * step for each in near)
+    tensor, last = at.joiner.stored(value, "keys near a query are read for it", before, behind)
+    along |= {rows: step, tiles.axis: step}
+    loops = (*outer, tiles)
     loaded = at.graph.load(
-        tensor, tile=(height, width), out=[each.count for each in (*outer, tiles)],
-        stride=[along.get(each.axis, 0) for each in (*outer, tiles)], reference=last, name=at.name("near"),
+        tensor, tile=value.layout.tile, out=[each.count for each in loops],
+        stride=[along.get(each.axis, 0) for each in loops], reference=last, name=at.name("near"),
     )  # fmt: skip
-    return replace(value, stream=loaded, layout=replace(value.layout, loops=(*outer, tiles)))
+    return replace(value, stream=loaded, layout=replace(value.layout, loops=loops))
 
 
 def _head_by_head(at: Importer, given: Any, *, ragged: bool = False) -> Value:
     """A value whose tiles are rows of one head, with all of its columns."""
     value = at.whole_rows(given, "a head comes with all of its columns", ragged=ragged)
     own = value.layout.rows
-    if own is None or own.axis in value.dims[2]:
-        return value
-    return at.joiner.rows(value, 1, "heads are tiles of their own")
+    if own is not None and own.axis not in value.dims[2]:
+        value = at.joiner.rows(value, 1, "heads are tiles of their own")
+    return plain(at, value)
 
 
-def _heads(at: Importer, q: Value, k: Value) -> tuple[TensorAxis, TensorAxis]:
-    """Axes of the heads of keys, and of the queries that share one."""
-    heads = _extent(k, 1)
-    return TensorAxis(at.name("heads"), heads), TensorAxis(at.name("group"), _extent(q, 1) // heads)
-
-
-def _of_heads(sinks: Any, heads: TensorAxis, group: TensorAxis) -> Stored:
-    """Numbers of each head as columns, one for the queries that share a head of keys."""
+def _sink(at: Importer, sinks: Any, heads: Dims, layout: TileLayout) -> Value:
+    """Scores of nothing of each head, in a ``layout`` over axes of ``heads``: of keys, and of queries for each."""
     supported(isinstance(sinks, Stored) and sinks.is_parameter, "sinks are no parameter of the module")
-    axes = tuple((axis,) if axis.extent > 1 else () for axis in (heads, group))
-    column: Stored = sinks.formed("columns", lambda data: data.reshape(heads.extent, group.extent, 1), (*axes, ()))
-    return column
+    column = replace(in_shape(at, sinks, (*sizes(heads), 1)), dims=(*heads, ()))
+    return at.in_layout(column, layout, "a sink is read for every tile")
 
 
-def _grouped(q: Value, heads: TensorAxis, group: TensorAxis) -> Value:
-    """Queries whose axis of heads is two: heads of keys, and the queries that share one."""
-    own, stream = q.dims[1][0] if q.dims[1] else None, q.stream
-    names = tuple(axis for axis in (heads, group) if axis.extent > 1)
-    both = [AxisPart(axis, axis.extent) for axis in names]
-    loops = [each for part in q.layout.loops for each in (both if part.axis == own else [part])]
-    if len(names) == 2:  # one loop of the stream becomes two
-        at = next(number for number, part in enumerate(q.layout.loops) if part.axis == own)
-        rank = len(q.layout.loops) - 1 - at
-        stream = stream.reshape(group.extent, rank=rank)[0]
-    return replace(q, stream=stream, dims=(q.dims[0], names, *q.dims[2:]), layout=replace(q.layout, loops=tuple(loops)))
-
-
-def _with_axes(value: Value, batch: tuple[TensorAxis, ...], heads: TensorAxis, keys: TensorAxis) -> Value:
-    """Keys or values whose axes have the names that attention gives them."""
-    pairs = zip(value.dims[:3], (batch, (heads,), (keys,)), strict=True)
-    names = {old: new for olds, news in pairs for old, new in zip(olds, news, strict=False)}
-    dims = tuple(tuple(names.get(axis, axis) for axis in axes) for axes in value.dims)
-    return replace(value, dims=dims, layout=value.layout.renamed(names))
-
-
-def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, sinks: Any) -> Value:
+def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], scores: Scores, sinks: Any) -> Value:
     """The new rows go into the caches, and all that a row sees of these is read."""
-    new = {"keys": _head_by_head(at, key.new), "values": _head_by_head(at, value.new)}
-    heads, group = _heads(at, q, new["keys"])
-    supported(not q.dims[0], f"a batch of {_extent(q, 0)} behind a cache; a batch of 1 has a lowering")
-    supported(not q.dims[2] and not new["keys"].dims[2], "several new rows behind a cache; one has a lowering")
+    (batch, count, rows, _), (_, shared, more, _) = (sizes(each.dims) for each in heads[:2])
+    supported(batch == 1, f"a batch of {batch} behind a cache; a batch of 1 has a lowering")
+    supported(rows == more == 1, "several new rows behind a cache; one has a lowering")
     supported(scores.mask is None, "a mask of a new row behind a cache; one that hides nothing has a lowering")
-    q, new = at.sources.alone(q), {name: at.sources.alone(each) for name, each in new.items()}
-    widths, prefix = {name: each.layout.tile[1] for name, each in new.items()}, at.name("cache") + "_"
-    cache = at.sources.cache(key.past, value.past, prefix, scores.window)
-    size = widths["keys"]
+    q, k, v = (at.sources.alone(each) for each in heads)
+    group, prefix = count // shared, at.name("cache") + "_"
+    cache = at.sources.cache(*past, prefix, scores.window)
     attend = Attention(
-        at.graph, cache.sequences, cache.tiles, cache.rows, size, group.extent, 1, "interleaved", in_memory=False,
-        prefix=prefix, sum=at.tiling.sum, factor=scores.scale, capped=scores.softcap, value_size=widths["values"],
+        at.graph, cache.sequences, cache.tiles, cache.rows, k.layout.tile[1], group, 1, "interleaved", in_memory=False,
+        prefix=prefix, sum=at.tiling.sum, factor=scores.scale, capped=scores.softcap, value_size=v.layout.tile[1],
     )  # fmt: skip
-    flat = {name: in_one_loop(at, each, name) for name, each in new.items()}
-    sequence = _numbers(at, cache, flat["keys"], "sequence")
-    end = sequence.map(CacheEnd(cache.sequences, cache.tiles, cache.rows), cache.place, name=at.name("end"))
-    stored = []
-    for name, tensor in (("keys", attend.keys), ("values", attend.values)):
-        last = end.load_random(tensor, tile=(cache.rows, widths[name]), name=at.name(f"last_{name}"))
-        longer = last.map(
-            AppendRow() if cache.window is None else SetRow(), cache.row, flat[name], name=at.name(f"append_{name}")
-        )
-        stored.append(longer.store_random(tensor, end, name=at.name(f"store_{name}")))
-    done = stored[0].zip(stored[1], name=at.name("stored"))
+    done = _appended(at, cache, {"keys": (attend.keys, k), "values": (attend.values, v)})
     one = at.graph.constant(1, dtype=UINT32, reference=done, name=at.name("one"))
     queries = in_one_loop(at, q, "queries")
-    if group.extent > 1:
-        queries = queries.reshape(group.extent, name=at.name("groups"))[0].accum(RetileRow(), name=at.name("group"))
+    if group > 1:
+        queries = queries.reshape(group, name=at.name("groups"))[0].accum(RetileRow(), name=at.name("group"))
     longer = cache.length.map(Add(), one, name=at.name("longer"))
     if cache.window is not None:
         most = at.graph.constant(cache.window, dtype=UINT32, reference=done, name=at.name("window"))
@@ -241,26 +180,31 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, 
     work = _numbers(at, cache, done, "ready").zip(longer, name=at.name("work"))
     sink = None
     if sinks is not None:
-        own = new["keys"]
-        column = _of_heads(sinks, own.dims[1][0] if own.dims[1] else heads, group)
-        rows = AxisPart(group, group.extent) if group.extent > 1 else None
-        layout = TileLayout(own.layout.loops, rows)
-        sink = in_one_loop(at, at.in_layout(column, layout, "a sink is read for every row"), "sink")
-        sink = sink.assume_shape(queries.shape)
+        axis = () if group == 1 else (TensorAxis(at.name("group"), group),)
+        column = _sink(at, sinks, (k.dims[1], axis), TileLayout(k.layout.loops, whole(next(iter(axis), None))))
+        sink = in_one_loop(at, column, "sink").assume_shape(queries.shape)
     result = attend.attend(work, f"{prefix}read_", queries, sink)[0].item_of(1, name=at.name("attended"))
     stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
-    if group.extent > 1:
+    if group > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
-    own = new["values"]
-    columns = replace(q.layout, columns=own.layout.columns)
-    return at.sources.together(Value(in_loops(at, stream, q), (*q.dims[:-1], own.dims[-1]), columns, BF16))
+    made = Value(in_loops(at, stream, q), (*q.dims[:-1], v.dims[-1]), replace(q.layout, columns=v.layout.columns), BF16)
+    return at.sources.together(made)
+
+
+def _appended(at: Importer, cache: Cache, new: Mapping[str, tuple[Tensor, Value]]) -> Stream:
+    """An element as soon as the new rows of a sequence are in their tensors of the cache."""
+    flat = {name: in_one_loop(at, each, name) for name, (_, each) in new.items()}
+    end = _numbers(at, cache, flat["keys"], "sequence")
+    end = end.map(CacheEnd(cache.sequences, cache.tiles, cache.rows), cache.place, name=at.name("end"))
+    stored, put = list[Stream](), AppendRow() if cache.window is None else SetRow()
+    for name, (tensor, row) in new.items():
+        last = end.load_random(tensor, tile=(cache.rows, row.layout.tile[1]), name=at.name(f"last_{name}"))
+        longer = last.map(put, cache.row, flat[name], name=at.name(f"append_{name}"))
+        stored.append(longer.store_random(tensor, end, name=at.name(f"store_{name}")))
+    return stored[0].zip(stored[1], name=at.name("stored"))
 
 
 def _numbers(at: Importer, cache: Cache, along: Stream, name: str) -> Stream:
     """The numbers of the sequences, each as soon as ``along`` has an element for it."""
     now = at.graph.constant(0, dtype=UINT32, reference=along, name=at.name(f"{name}_now"))
     return cache.number.map(Add(), now, name=at.name(name))
-
-
-def _extent(value: Value, at: int) -> int:
-    return value.dims[at][0].extent if value.dims[at] else 1

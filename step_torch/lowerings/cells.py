@@ -129,14 +129,14 @@ def recurrent(
 ) -> tuple[Any, ...]:
     """Layers, each of which is one cell in a loop over time."""
     supported(not bidirectional, "both directions of time; the first one alone has a lowering")
-    x = shapes.transpose(at, x, 0, 1) if batch_first else x
+    x = shapes.permute(at, x, [1, 0, 2]) if batch_first else x
     width, ends = len(weights) // count, list[list[_Later]]()
     for number in range(count):
         begin = [_of_layer(each, number) for each in (states if isinstance(states, list) else [states])]
         x, last = _over_time(at, x, begin, weights[number * width : (number + 1) * width])
         ends.append(last)
     time, batch, hidden = x.dims
-    result = _Later((batch, time, hidden), lambda: shapes.transpose(at, x, 0, 1)) if batch_first else x
+    result = _Later((batch, time, hidden), lambda: shapes.permute(at, x, [1, 0, 2])) if batch_first else x
     return result, *(_stacked(at, each) for each in zip(*ends, strict=True))
 
 
@@ -146,7 +146,7 @@ def _over_time(at: Importer, x: Any, begin: list[Any], weights: list[Stored]) ->
     steps, hidden = sizes([time])[0], TensorAxis(at.name("hidden"), of_state.data.shape[1])
     tile = TileLayout((), whole(batch[0]) if batch else None, whole(hidden))
     layout = replace(tile, loops=tuple(AxisPart(axis, axis.extent) for axis in time))
-    now = [at.in_layout(_named(at, each, (batch, (hidden,))), tile, WHY).stream for each in begin]
+    now = [at.in_layout(renamed(at, each, (batch, (hidden,))), tile, WHY).stream for each in begin]
     now[1:] = [each.map(Cast(FP32), name=at.name("wide")) for each in now[1:]]
     back = list[Feedback]()
     for number, first in enumerate(now if steps > 1 else ()):
@@ -173,11 +173,6 @@ def _over_time(at: Importer, x: Any, begin: list[Any], weights: list[Stored]) ->
         return Value(state.map(Cast(BF16), name=at.name("rounded")) if is_wide else state, dims, tile, BF16)
 
     return _Later((time, *dims[1:]), outputs), [_Later(dims, partial(end, each)) for each in new]
-
-
-def _named(at: Importer, given: Any, dims: Dims) -> Any:
-    """``given`` with these axes."""
-    return replace(given, dims=dims) if isinstance(given, Stored) else renamed(at.value(given), dims)
 
 
 def _of_layer(states: Any, number: int) -> Any:

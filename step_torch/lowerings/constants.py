@@ -1,4 +1,4 @@
-"""Tensors that are the same for all data: an import makes them."""
+"""Tensors that are the same for all data, with an extent that a capture did not know."""
 
 from __future__ import annotations
 
@@ -12,27 +12,12 @@ from step_torch.sources import Stored
 
 
 @lowers("aten.arange.start_step")
-def arange(
-    at: Importer, start: float, end: float, step: float = 1, *, dtype: str | None = None, layout: Any = None,
-    device: Any = None, pin_memory: bool | None = None,
-) -> Stored:  # fmt: skip
+def arange(at: Importer, start: float, end: float, step: float = 1) -> Stored:
     """Numbers in equal steps."""
     return at.constant(np.arange(start, end, step))
 
 
-@lowers("aten.full.default")
-def full(
-    at: Importer, size: list[int], fill_value: float, *, dtype: str | None = None, layout: Any = None,
-    device: Any = None, pin_memory: bool | None = None,
-) -> Stored:  # fmt: skip
-    """One scalar everywhere."""
-    return at.constant(np.full(at.meta.shape, fill_value))
-
-
-@lowers("aten.full_like.default")
-def full_like(
-    at: Importer, x: Any, fill_value: float, *, dtype: str | None = None, layout: Any = None, device: Any = None,
-    pin_memory: bool | None = None, memory_format: Any = None,
-) -> Stored:  # fmt: skip
-    """One scalar everywhere, in the shape of another tensor."""
-    return at.constant(np.full(at.meta.shape, fill_value))
+@lowers("aten.full.default", "aten.full_like.default")
+def full(at: Importer, like: Any, number: float) -> Stored:
+    """One scalar everywhere, of a shape or of that of a tensor."""
+    return at.constant(np.full(at.meta.shape, number))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import le, sub
 from typing import Any
 
 import numpy as np
@@ -21,31 +22,21 @@ from step_torch.windows import PixelWindow, pixels, under
 
 @lowers("aten.convolution.default")
 def convolution(
-    at: Importer,
-    x: Any,
-    weight: Any,
-    bias: Any,
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    transposed: bool,
-    output_padding: list[int],
-    groups: int,
-) -> Value:
+    at: Importer, x: Any, weight: Any, bias: Any, stride: list[int], padding: list[int], dilation: list[int],
+    transposed: bool, output_padding: list[int], groups: int,
+) -> Value:  # fmt: skip
     """Sums of what is under a window times the weights, in one, two or three dimensions; transposed ones, too."""
     supported(isinstance(weight, Stored) and weight.is_parameter, "its weights are no parameter of the module")
     supported(bias is None or (isinstance(bias, Stored) and bias.is_parameter), "its bias is no parameter")
     supported(at.meta.dtype == "bfloat16", f"its result is {at.meta.dtype}; bfloat16 has a lowering")
     at.check_format(weight)
-    kernel = weight.data.shape[2:]
+    kernel, ones = weight.data.shape[2:], [1] * len(stride)
     if transposed:
-        borders = [reach * (size - 1) - each for size, reach, each in zip(kernel, dilation, padding, strict=True)]
-        supported(min(borders) >= 0, f"a padding of {padding} is wider than the window")
-        windows = [
-            PixelWindow(*each) for each in zip(kernel, [1] * len(kernel), borders, dilation, stride, strict=True)
-        ]
-    else:
-        windows = [PixelWindow(*each) for each in zip(kernel, stride, padding, dilation, strict=True)]
+        reaches = [reach * (size - 1) for size, reach in zip(kernel, dilation, strict=True)]
+        supported(all(map(le, padding, reaches)), f"a padding of {padding} is wider than the window")
+        padding = [*map(sub, reaches, padding)]
+    strides, spreads = (ones, stride) if transposed else (stride, ones)
+    windows = [*map(PixelWindow, kernel, strides, padding, dilation, spreads)]
     weight = _of_outputs(weight, groups, transposed=transposed)
     channels = sizes(x.dims)[1]
     if groups == channels == len(weight.data) > 1:

@@ -40,7 +40,7 @@ def index(at: Importer, x: Any, indices: list[Any]) -> Any:
 
 
 @lowers("aten.gather.default")
-def gather(at: Importer, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Value:
+def gather(at: Importer, x: Any, dim: int, index: Any) -> Value:
     """Scalars by numbers of a dimension."""
     value, back = along(at, x, dim)
     return back(numbered.gathered(at, value, along(at, index, dim)[0]))

@@ -12,7 +12,7 @@ from step.functions import Add, Mul, MulAdd
 from step_models.projection import standardized
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value, sizes
-from step_torch.lowerings.elementwise import together
+from step_torch.lowerings.elementwise import alongside
 from step_torch.registry import lowers
 from step_torch.sources import Stored, supported
 from step_torch.views import in_shape
@@ -79,8 +79,8 @@ def _standard(at: Importer, x: Any, epsilon: float) -> Value:
 
 def _scaled(at: Importer, value: Value, weight: Any, bias: Any) -> Value:
     """``value`` times the weight plus the bias, where they are there, rounded once."""
-    parameters = [together(at, value, each)[1] for each in (weight, bias) if each is not None]
-    stream = value.stream
+    given = [each for each in (weight, bias) if each is not None]
+    (stream, *parameters), value = alongside(at, value, *given)
     if parameters:
         function = MulAdd if len(parameters) == 2 else Add if weight is None else Mul
         stream = stream.map(function(out=at.dtype), *parameters, name=at.name())

@@ -14,10 +14,11 @@ import numpy as np
 from step_torch.columns import ColumnChoice, columns_of
 from step_torch.importing import Importer
 from step_torch.layouts import sizes
-from step_torch.lowerings.shapes import Cached, over, spread
+from step_torch.lowerings.shapes import Cached, spread
 from step_torch.pieces import chained, kept, picked
 from step_torch.registry import lowers
 from step_torch.sources import Stored, supported
+from step_torch.views import in_shape
 
 
 @lowers("aten.slice.Tensor")
@@ -30,8 +31,7 @@ def cut(at: Importer, x: Any, dim: int = 0, start: int | None = None, end: int |
 def select(at: Importer, x: Any, dim: int, index: int) -> Any:
     """One of a dimension, which is gone then."""
     dim, index = dim % len(x.dims), index % sizes(x.dims)[dim]
-    one = chosen(at, x, dim, range(index, index + 1))
-    return over(at, one, (*one.dims[:dim], *one.dims[dim + 1 :]))
+    return in_shape(at, chosen(at, x, dim, range(index, index + 1)), at.meta.shape)
 
 
 @lowers("aten.split.Tensor", "aten.split_with_sizes.default")

@@ -189,7 +189,7 @@ def _product(at: Importer, x: Any, weight: Any, bias: Any, *, transposed: bool) 
     is_weight = isinstance(weight, Stored) and weight.is_parameter and weight.data.ndim == 2
     columns = sizes(weight.dims)[0 if transposed else -1]
     if not is_weight or not (bias is None or (isinstance(bias, Stored) and bias.data.shape == (columns,))):
-        second = shapes.transpose(at, weight, -2, -1) if transposed else weight
+        second = shapes.permute(at, weight, [*range(len(weight.dims) - 2), -1, -2]) if transposed else weight
         result = _computed(at, x, second, at.dtype if bias is None else FP32)
         return result if bias is None else add(at, result, bias)
     at.check_format(weight)

@@ -15,7 +15,7 @@ from step.functions import Add, ArgMax, Cast, Compare, Div, Exp, Log, Max, Mul, 
 from step.language.function import AccumFunction, MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value, sizes
-from step_torch.lowerings.elementwise import together
+from step_torch.lowerings.elementwise import alongside, constant
 from step_torch.pieces import in_blocks, merged
 from step_torch.registry import lowers
 from step_torch.views import in_shape
@@ -24,14 +24,14 @@ WHY = "a row is looked at as a whole"
 
 
 @lowers("aten.mean.dim", "aten.mean.default")
-def mean(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = False, *, dtype: str | None = None) -> Value:
+def mean(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = False) -> Value:
     """The mean along dimensions."""
     total, count = _sum(at, x, dims, keep, FP32)
     return with_dtype(total, at.rounded(total.stream.map(Scale(1 / count), name=at.name())), at.dtype)
 
 
 @lowers("aten.sum.dim_IntList", "aten.sum.default")
-def total(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = False, *, dtype: str | None = None) -> Any:
+def total(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = False) -> Any:
     """The sum along dimensions."""
     return _sum(at, x, dims, keep, at.dtype)[0]
 
@@ -43,7 +43,7 @@ def variance(
     """The variance along dimensions."""
     whole, count = _sum(at, x, dim, True, FP32)
     average = with_dtype(whole, whole.stream.map(Scale(1 / count), name=at.name("mean")), FP32)
-    first, second, value = together(at, at.value(x), average)
+    (first, second), value = alongside(at, x, average)
     apart = first.map(Sub(out=FP32), second, name=at.name("apart"))
     squares = with_dtype(value, apart.map(Mul(out=FP32), apart, name=at.name("squares")), FP32)
     squared, _ = _sum(at, squares, dim, keepdim, FP32)
@@ -51,33 +51,10 @@ def variance(
     return with_dtype(squared, at.rounded(squared.stream.map(scale, name=at.name())), at.dtype)
 
 
-@lowers("aten.amax.default", "aten.max.default")
+@lowers("aten.amax.default")
 def largest(at: Importer, x: Any, dim: Sequence[int] = (), keepdim: bool = False) -> Value:
     """The largest along dimensions."""
     return reduced(at, x, dim, keepdim, lambda _: RowMax(), lambda _: Max(), at.dtype)
-
-
-@lowers("aten.amin.default", "aten.min.default")
-def smallest(at: Importer, x: Any, dim: Sequence[int] = (), keepdim: bool = False) -> Value:
-    """The smallest along dimensions."""
-    return negated(at, largest(at, negated(at, at.value(x)), dim, keepdim))
-
-
-@lowers("aten.max.dim")
-def largest_with_place(at: Importer, x: Any, dim: int, keepdim: bool = False) -> tuple[Value | None, ...]:
-    """The largest along a dimension, and the first place of it."""
-    return _both(at, largest, place_of_largest, x, dim, keepdim)
-
-
-@lowers("aten.min.dim")
-def smallest_with_place(at: Importer, x: Any, dim: int, keepdim: bool = False) -> tuple[Value | None, ...]:
-    """The smallest along a dimension, and the first place of it."""
-    return _both(at, smallest, place_of_smallest, x, dim, keepdim)
-
-
-def _both(at: Importer, *made: Any) -> tuple[Value | None, ...]:
-    extreme, place, x, dim, keep = made
-    return extreme(at, x, [dim], keep) if at.is_read(0) else None, place(at, x, dim, keep) if at.is_read(1) else None
 
 
 @lowers("aten.argmax.default")
@@ -92,30 +69,24 @@ def place_of_largest(at: Importer, x: Any, dim: int | None = None, keepdim: bool
     return replace(found, dims=tuple(axes for place, axes in enumerate(found.dims) if place != gone))
 
 
-@lowers("aten.argmin.default")
-def place_of_smallest(at: Importer, x: Any, dim: int | None = None, keepdim: bool = False) -> Value:
-    """The first place of the smallest along a dimension, or of all."""
-    return place_of_largest(at, negated(at, at.value(x)), dim, keepdim)
-
-
 @lowers("aten.any.default", "aten.any.dim", "aten.any.dims")
 def any_of(at: Importer, x: Any, dim: list[int] | int | None = None, keepdim: bool = False) -> Value:
     """Whether one along dimensions is true."""
     value = at.value(x)
     ones = with_dtype(value, value.stream.map(Cast(BF16), name=at.name("ones")), BF16)
     most = reduced(at, ones, [dim] if isinstance(dim, int) else dim, keepdim, lambda _: RowMax(), lambda _: Max(), BF16)
-    zero = at.graph.constant(0, dtype=BF16, reference=most.stream, name=at.name("zero"))
+    zero = constant(at, 0, most.stream, BF16)
     return with_dtype(most, most.stream.map(Compare("!="), zero, name=at.name()), at.dtype)
 
 
 @lowers("aten.prod.dim_int")
-def product_along(at: Importer, x: Any, dim: int, keepdim: bool = False, *, dtype: str | None = None) -> Value:
+def product_along(at: Importer, x: Any, dim: int, keepdim: bool = False) -> Value:
     """The product along a dimension, one factor after the other."""
     return reduced(at, x, [dim], keepdim, None, lambda out: Mul(out=out), at.dtype)
 
 
 @lowers("aten.cumsum.default")
-def sums_so_far(at: Importer, x: Any, dim: int, *, dtype: str | None = None) -> Value:
+def sums_so_far(at: Importer, x: Any, dim: int) -> Value:
     """Sums of what comes first along a dimension."""
     value = merged(at, at.value(x), dim)
     if not value.dims[dim]:
@@ -169,11 +140,6 @@ def along(at: Importer, x: Any, dim: int, *, ragged: bool = False) -> tuple[Valu
         return replace(result, dims=(*others[:dim], last, *others[dim:]))
 
     return at.whole_rows(value, WHY, ragged=ragged), back
-
-
-def negated(at: Importer, value: Value) -> Value:
-    """-x."""
-    return replace(value, stream=value.stream.map(Scale(-1.0), name=at.name("negated")))
 
 
 def reduced(

@@ -40,44 +40,25 @@ class Cached:
         return chained(at, [at.value(self.past), at.value(self.new)], -2)
 
 
-@lowers("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")
-def view(at: Importer, x: Any, shape: list[int]) -> Any:
-    """Other dimensions, whose axes are split and merged."""
+@lowers("aten.view.default", "aten.unsqueeze.default", "aten.squeeze.dims")
+def view(at: Importer, x: Any, where: Any) -> Any:
+    """Other dimensions, whose axes are split and merged, or which are one."""
     return in_shape(at, x, at.meta.shape)
 
 
 @lowers("aten.permute.default")
 def permute(at: Importer, x: Any, order: list[int]) -> Any:
-    """Dimensions in another order."""
-    return _permuted(at, x, [each % len(x.dims) for each in order])
-
-
-@lowers("aten.transpose.int")
-def transpose(at: Importer, x: Any, first: int, second: int) -> Any:
-    """Two dimensions in each other's place."""
-    order = list(range(len(x.dims)))
-    if order:
-        order[first], order[second] = order[second], order[first]
-    return _permuted(at, x, order)
-
-
-@lowers("aten.unsqueeze.default")
-def unsqueeze(at: Importer, x: Any, where: int) -> Any:
-    """One more dimension, of one."""
-    dims = list(x.dims)
-    dims.insert(where if where >= 0 else len(dims) + 1 + where, ())
-    return over(at, x, tuple(dims))
-
-
-@lowers("aten.squeeze.dim", "aten.squeeze.dims")
-def squeeze(at: Importer, x: Any, where: int | list[int]) -> Any:
-    """One dimension of one less."""
-    gone = {each % len(x.dims) for each in (where if isinstance(where, list) else [where])}
-    return over(at, x, tuple(each for at, each in enumerate(x.dims) if at not in gone or each))
+    """Dimensions in another order: a parameter lies so in memory, an input only where all but those of one stay."""
+    x, order = x if isinstance(x, Stored) else at.tiles(x), [each % len(x.dims) for each in order]
+    dims = tuple(x.dims[each] for each in order)
+    if isinstance(x, Stored) and x.is_parameter:
+        return x.formed("of_" + "_".join(map(str, order)), lambda data: data.transpose(order), dims)
+    lies_so = isinstance(x, Stored) and replace(x, dims=dims).axes == x.axes
+    return replace(x if lies_so else at.tiles(x), dims=dims)
 
 
 @lowers("aten.expand.default")
-def expand(at: Importer, x: Any, shape: list[int], *, implicit: bool = False) -> Any:
+def expand(at: Importer, x: Any, shape: list[int]) -> Any:
     """Dimensions of one again and again."""
     return spread(at, x, at.meta.shape)
 
@@ -114,21 +95,3 @@ def spread(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
             layout = replace(value.layout, loops=(*value.layout.loops, AxisPart(axis, axis.extent)))
         value = replace(with_dtype(value, stream, value.dtype), dims=with_dim(value.dims, dim, axis), layout=layout)
     return value
-
-
-def over(at: Importer, x: Any, dims: Dims) -> Any:
-    """``x`` with other dimensions of one among its own."""
-    if (isinstance(x, Stored) and x.is_parameter) or isinstance(x, ColumnChoice):
-        return in_shape(at, x, sizes(dims))
-    lies_so = isinstance(x, Stored) and dims[-1:] == x.dims[-1:]
-    return replace(x if lies_so else at.tiles(x), dims=dims)
-
-
-def _permuted(at: Importer, x: Any, order: list[int]) -> Any:
-    """A parameter lies in memory as it is read; an input can not, unless only dimensions of one change places."""
-    x = x if isinstance(x, Stored) else at.tiles(x)
-    dims = tuple(x.dims[each] for each in order)
-    if isinstance(x, Stored) and x.is_parameter:
-        return x.formed("of_" + "_".join(map(str, order)), lambda data: data.transpose(order), dims)
-    lies_so = isinstance(x, Stored) and replace(x, dims=dims).axes == x.axes
-    return replace(x if lies_so else at.tiles(x), dims=dims)

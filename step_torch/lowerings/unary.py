@@ -10,13 +10,13 @@ from typing import Any, Literal
 from step import FP32, DType, Stream, functions
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value
-from step_torch.lowerings.elementwise import Function, applied, constant, is_number, maximum, minimum
+from step_torch.lowerings.elementwise import Link, applied, constant, is_number, maximum, minimum
 from step_torch.registry import declare, lowers
 from step_torch.sources import supported
 
 _UNIT = partial(functions.Clamp, -1, 1)
 
-CHAINS: Mapping[str, tuple[str, *tuple[Function, ...]]] = {
+CHAINS: Mapping[str, tuple[str, *tuple[Link, ...]]] = {
     "abs": ("The magnitude.", functions.Abs),
     "ceil": ("The next integer above.", partial(functions.Round, direction="ceil")),
     "cos": ("The cosine.", functions.Cos),
@@ -25,6 +25,7 @@ CHAINS: Mapping[str, tuple[str, *tuple[Function, ...]]] = {
     "exp2": ("2^x.", partial(functions.Scale, log(2)), functions.Exp),
     "floor": ("The next integer below.", partial(functions.Round, direction="floor")),
     "log": ("The natural logarithm.", functions.Log),
+    "log1p": ("ln(1 + x), where 1 + x is rounded to FP32.", (functions.Add, 1), functions.Log),
     "log10": ("The logarithm to base 10.", functions.Log, partial(functions.Scale, 1 / log(10))),
     "log2": ("The logarithm to base 2.", functions.Log, partial(functions.Scale, 1 / log(2))),
     "reciprocal": ("1 / x.", functions.Reciprocal),
@@ -39,10 +40,10 @@ CHAINS: Mapping[str, tuple[str, *tuple[Function, ...]]] = {
     "tanh": ("The hyperbolic tangent.", functions.Tanh),
     "trunc": ("The next integer towards 0.", partial(functions.Round, direction="trunc")),
 }
-"""What ``aten.NAME.default`` is, and the functions that make it, one behind the other."""
+"""What ``aten.NAME.default`` is, and the functions that make it, one behind the other, of numbers, too."""
 
 
-def _chained(*chain: Function) -> Callable[..., Value]:
+def _chained(*chain: Link) -> Callable[..., Value]:
     def lowering(at: Importer, x: Any) -> Value:
         return applied(at, x, *chain)
 
@@ -62,21 +63,6 @@ def clamp(at: Importer, x: Any, low: Any = None, high: Any = None) -> Any:
     return x if high is None else minimum(at, x, high)
 
 
-@lowers("aten.hardtanh.default")
-def hardtanh(at: Importer, x: Any, low: float = -1, high: float = 1) -> Any:
-    """The nearest number from low to high."""
-    return clamp(at, x, low, high)
-
-
-@lowers("aten.leaky_relu.default")
-def leaky_relu(at: Importer, x: Any, slope: float = 0.01) -> Any:
-    """x, times a slope below 0."""
-    value = at.tiles(x)
-    less = value.stream.map(functions.Scale(slope, FP32), name=at.name("less"))
-    chosen = functions.Max(out=at.dtype) if slope <= 1 else functions.Min(out=at.dtype)
-    return with_dtype(value, value.stream.map(chosen, less, name=at.name()), at.dtype)
-
-
 @lowers("aten.elu.default")
 def elu(at: Importer, x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
     """x times a scale, and below 0 e^x - 1, which has two of its own."""
@@ -88,14 +74,6 @@ def elu(at: Importer, x: Any, alpha: float = 1, scale: float = 1, input_scale: f
     less = below.map(functions.Sub(), constant(at, 1, below), name=at.name("less"))
     made = less.map(functions.MulAdd(at.dtype), constant(at, alpha * scale, below), above, name=at.name())
     return with_dtype(value, made, at.dtype)
-
-
-@lowers("aten.log1p.default")
-def log_of_more(at: Importer, x: Any) -> Any:
-    """ln(1 + x), where 1 + x is rounded to FP32."""
-    value = at.tiles(x)
-    more = value.stream.map(functions.Add(FP32), constant(at, 1, value.stream), name=at.name("more"))
-    return with_dtype(value, more.map(functions.Log(at.dtype), name=at.name()), at.dtype)
 
 
 @lowers("aten.expm1.default")
@@ -121,7 +99,7 @@ def power(at: Importer, x: Any, exponent: float) -> Any:
     return with_dtype(value, stream, at.dtype)
 
 
-_POWERS: Mapping[float, tuple[Function, ...]] = {
+_POWERS: Mapping[float, tuple[Link, ...]] = {
     0: (partial(functions.Clamp, 1, 1),),
     0.5: (functions.Sqrt,),
     -0.5: (functions.Rsqrt,),

@@ -15,7 +15,7 @@ from board_programs import FABRIC, moved
 from cosim.board.constraints import sdc
 from hw.design.emit import emit
 from hw.registers.wrapper import board_design
-from hw.verilog.structure import CONSTRAINTS_TEXT, Structure
+from hw.verilog.structure import CONSTRAINTS, HERE, Structure
 from step import BusConfig, lower
 
 CELLS = Path(__file__).parents[1] / "cli" / "tiny.lib"
@@ -80,7 +80,7 @@ def test_a_board(masters: int, own_clock: bool, streams: bool, tmp_path: Path) -
 
 def test_a_fabric_alone(tmp_path: Path) -> None:
     top = emit(lower(moved().graph, FABRIC), probes=False).structure
-    told = analysed(top, CONSTRAINTS_TEXT, tmp_path, "puts [get_property [get_clocks clk] period]")
+    told = analysed(top, (HERE / CONSTRAINTS).read_text(), tmp_path, "puts [get_property [get_clocks clk] period]")
     assert told.splitlines()[-1] == "10.000000" and "Error" not in told and "not found" not in told
 
 

@@ -10,7 +10,7 @@ import pytest
 from commanding import ROOT, Step
 from progress_lines import interrupting
 
-from step_torch.mapping.mapping import map
+from step_torch.mapped import map
 
 PAGE = ROOT / "tests" / "step_torch" / "captured" / "page.pt2"
 FEW = (

@@ -60,7 +60,6 @@ def test_nothing_to_sweep_over(step: Step) -> None:
 
 
 @cases(
-    ("optuna", ["--search", 2], "a search needs the module optuna; install it with: pip install 'step-fabric[sweeps]'"),
     ("pyarrow", ["--save", "r.parquet"],
      "Parquet needs the module pyarrow; install it with: pip install 'step-fabric[sweeps]'"),
     ("matplotlib", ["--plot", "p.svg"],

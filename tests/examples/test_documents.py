@@ -150,25 +150,20 @@ def extended(tmp_path: Path) -> Path:
         first, _, code = each.partition("\n")
         (tmp_path / first.removeprefix("# ")).write_text(code)
     (meaning,) = (each for each in python if each.startswith("# at the end of "))
-    (lane,) = (each for each in python if each.startswith("# above datapath in "))
-    insert(tmp_path, meaning, "", "")
-    insert(tmp_path, lane, "datapath = on_lanes(\n    {", "MaxMagnitude: MaxMagnitudeLane, ")
+    (lane,) = (each for each in python if each.startswith("# behind all in "))
+    insert(tmp_path, meaning)
+    insert(tmp_path, lane)
     path = tmp_path / "hw" / "functions" / "elementwise.py"
     imports = "from step.functions.elementwise import MaxMagnitude\n"
     path.write_text(path.read_text().replace("from amaranth", f"{imports}from amaranth", 1))
     return tmp_path
 
 
-def insert(root: Path, block: str, table: str, entry: str) -> None:
-    """Put the code of ``block`` in front of ``table``, which gets an ``entry``; without one, at the end of the file."""
+def insert(root: Path, block: str) -> None:
+    """Put the code of ``block`` at the end of its file."""
     first, _, code = block.partition("\n")
     path = root / first.split()[-1]
-    text = path.read_text()
-    if table:
-        assert text.count(table) == 1, table
-        path.write_text(text.replace(table, f"{code}\n{table}{entry}"))
-    else:
-        path.write_text(f"{text}\n\n{code}")
+    path.write_text(f"{path.read_text()}\n\n{code}")
 
 
 def run_in(root: Path, program: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import patterns
 from scripted import Script, of_link
 
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import HARDWARE, Datapath
 from step.language.dims import dim
 from step.language.function import Function
 from step.language.types import ElementType, Tile
@@ -24,7 +24,8 @@ WHOLE = 4096
 def made(function: Function, application: Application) -> tuple[Any, Any]:
     """The plan of ``function``, and the hardware that is made as it says."""
     plan = importlib.import_module(f"step.lowering.plans.{function.family}").plan(function, application)
-    return plan, importlib.import_module(f"hw.functions.{function.family}").datapath(function, application, plan)
+    importlib.import_module(f"hw.functions.{function.family}")
+    return plan, HARDWARE[type(function)](plan)
 
 
 class Case:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -69,13 +69,13 @@ def kinds(said: str) -> set[str]:
     return set(re.findall(r"^%Warning-(\w+):", said, re.MULTILINE))
 
 
-def lint(directory: Path, *components: Parametric) -> str:
-    """What Verilator's linter says of the components and all below them."""
+def lint(directory: Path, *components: Parametric, sources: Iterable[Path] = ()) -> str:
+    """What Verilator's linter says of the components and all below them, some in Verilog of their own."""
     library = ModuleLibrary(generic=False)
     for component in components:
         library.require(component)
     (directory / "lint.sv").write_text(text_of(library))
-    command = ["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "-Wno-MULTITOP", "lint.sv"]
+    command = ["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "-Wno-MULTITOP", "lint.sv", *map(str, sources)]
     done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True)
     return done.stderr
 

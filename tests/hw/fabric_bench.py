@@ -12,7 +12,7 @@ from driving import drive
 
 from cosim.running.bench_run import source_transfers
 from hw.fabric import ElaboratedFabric, PlacedChannel, elaborate
-from hw.links.layout import DynamicFormat, TokenFormat
+from hw.links.layout import TokenFormat
 from hw.links.packing import pack_header, pack_words, unpack_element, unpack_header, unpack_words
 from step.language.faults import Fault
 from step.language.graph import Graph
@@ -67,7 +67,7 @@ def packed(token: Token, channel: PlacedChannel) -> tuple[int, list[int]]:
 
 def _words(header: int, format: TokenFormat) -> int:
     """The words of the value with ``header``."""
-    if not isinstance(format, DynamicFormat):
+    if not format.most_rows:
         return format.words
     return int(format.words_of(header >> format.header_bits - format.rows_bits))
 

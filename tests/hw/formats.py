@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.links.layout import DynamicFormat, TokenFormat
+from hw.links.layout import TokenFormat
 from step.lowering.links import Span
 
 
@@ -18,4 +18,4 @@ def words(rank: int, count: int) -> TokenFormat:
 
 def rows(rank: int, most: int) -> TokenFormat:
     """Tiles of up to ``most`` rows, each a word of 8 bits."""
-    return DynamicFormat(rank, (8 * most,), 8, most=most, span=Span(0, (8,), 8))
+    return TokenFormat(rank, (8 * most,), 8, most_rows=most, span=Span(0, (8,), 8))

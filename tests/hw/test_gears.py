@@ -10,7 +10,7 @@ from driving import drive
 from grids import grid
 
 from hw.links.channel import ChannelFifo
-from hw.links.layout import DynamicFormat, TokenFormat
+from hw.links.layout import TokenFormat
 from step.lowering.links import Span
 
 ITEMS = [(64,), (8, 64), (20, 64, 4, 33), (24,)]
@@ -33,7 +33,7 @@ class Sent(NamedTuple):
 
 def format_of(items: tuple[int, ...], link: int, *, dynamic: bool) -> TokenFormat:
     if dynamic:
-        return DynamicFormat(1, items[:1], link, most=items[0] // 8, span=Span(0, (8,), link))
+        return TokenFormat(1, items[:1], link, most_rows=items[0] // 8, span=Span(0, (8,), link))
     return TokenFormat(1, items, link)
 
 

@@ -24,7 +24,7 @@ from step.language.faults import tuple_of
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile, Tuple, with_rows
 from step.lowering.fabric import FabricConfig
-from step.programs.data.equality import same_tokens
+from step.programs.data.equality import same
 
 ELEMENTS = [
     Tile(BF16, 2, 3), Tile(FP32, 3, 1), Tile(INT8, 1, 5), Tile(INT32), Tile(UINT32, 2, 2), Tile(BOOL, 3, 3),
@@ -79,7 +79,7 @@ def test_tuples_of_dynamic_size_come_back(link_bytes):
     format = TokenFormat.element(1, element, fabric)
     tokens = [Token(_rowed(rows, element), rows % 2) for rows in range(3)]
     transfers = [each for token in [*tokens, DONE] for each in pack_transfers(token, element, format)]
-    assert same_tokens(unpack_transfers(transfers, element, format), [*tokens, DONE])
+    assert same(unpack_transfers(transfers, element, format), [*tokens, DONE])
 
 
 def _rowed(rows, element):

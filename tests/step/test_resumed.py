@@ -43,8 +43,6 @@ def column(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("search", [None, 3])
 def test_an_interrupted_search_answers_with_its_own_points(spec: str, tmp_path: Path, search: int | None) -> None:
-    if search:
-        pytest.importorskip("optuna")
     path, told = tmp_path / "rows.csv", list[str]()
     tuned(spec, [2, 3], path)
     found = tuned(spec, [16, 32, 64], path, progress=stop_after(2, told), search=search)
@@ -73,7 +71,6 @@ def test_progress_and_plots_have_only_the_points_that_are_asked_for(
 
 def test_a_search_that_knows_more_than_it_may_run(spec: str, tmp_path: Path) -> None:
     """All rows of its points count, as they cost nothing."""
-    pytest.importorskip("optuna")
     path, told = tmp_path / "rows.csv", list[str]()
     step.sweep(spec, {"rows": [2, 3, 4, 9]}, save=path, jobs=1)
     found = step.sweep(spec, {"rows": [2, 3, 4, 5, 6]}, save=path, jobs=1, search=2, progress=told.append)

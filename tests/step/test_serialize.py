@@ -45,7 +45,7 @@ from step.language.types import Buffer, Selector, Tile, Tuple
 from step.lowering.dram import PRESETS, Dram
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
-from step.programs.data.equality import same_tokens
+from step.programs.data.equality import same
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.serialize import graph_to_json
 from step.programs.program import Program, load_program
@@ -74,7 +74,7 @@ def assert_survives(program: Program, directory: Path) -> None:
 def assert_same_outputs(first: Program, second: Program) -> None:
     outputs = [interpret(each.graph, each.inputs).outputs for each in (first, second)]
     assert list(outputs[0]) == list(outputs[1])
-    assert all(same_tokens(tokens, outputs[1][name]) for name, tokens in outputs[0].items())
+    assert all(same(tokens, outputs[1][name]) for name, tokens in outputs[0].items())
 
 
 @pytest.mark.parametrize("scenario", one_of(5))

@@ -12,7 +12,6 @@ import pytest
 
 import step
 from step.language.fluent import GraphMethods, StreamMethods
-from step_cli.stubs import stubs
 
 ROOT = Path(step.__file__).parents[1]
 
@@ -31,11 +30,6 @@ x.flaten(0, 1)
 graph.lod()
 from step.functions import Nothing
 """
-
-
-def test_the_stubs_are_current() -> None:
-    for path, text in stubs().items():
-        assert path.read_text() == text, "run: python -m step_cli.stubs"
 
 
 def test_every_method_is_in_the_stub() -> None:

@@ -56,3 +56,14 @@ def test_a_front_is_found_in_a_third_of_the_rows(seed: int) -> None:
         found += costs
     worst = tuple(map(max, zip(*every, strict=True)))
     assert hypervolume(found, worst) >= 0.97 * hypervolume(undominated(every), worst)
+
+
+def test_points_of_a_large_grid_with_texts() -> None:
+    """Of 3 million points those are found that a text and small numbers make cheap."""
+    axes = [Axis("kind", ("slow", "fast", "slower")), *(Axis(name, tuple(range(100))) for name in "abc")]
+    search, found = Search(axes, ("cycles",), 0), list[int]()
+    while points := search.ask(min(2, 40 - len(found))):
+        costs = [10 + sum(int(each[name]) for name in "abc") + 300 * (each["kind"] != "fast") for each in points]
+        search.tell(Row(each, "finished", cycles) for each, cycles in zip(points, costs, strict=True))
+        found += costs
+    assert min(found) < 40

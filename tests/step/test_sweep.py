@@ -426,7 +426,6 @@ def mixture(rows: int) -> Program:
 
 
 def test_a_search_finds_the_best_of_a_grid(spec: str, tmp_path: Path) -> None:
-    pytest.importorskip("optuna")
     over = {"rows": "2..6:1", "fabric.stages": "1..4:1", "kind": ["a", "b"]}
     path = tmp_path / "rows.csv"
     found = step.sweep(spec, over, search=15, objectives=["cycles"], save=path, jobs=1)
@@ -440,14 +439,12 @@ def test_a_search_finds_the_best_of_a_grid(spec: str, tmp_path: Path) -> None:
 
 
 def test_refused_points_do_not_count(spec: str) -> None:
-    pytest.importorskip("optuna")
     over = {"rows": "2..11:1", "memory.channels": [1, 3, 5, 7, 9]}  # one of five runs, but for seven rows
     found = step.sweep(spec, over, search=6, jobs=1)
     assert [row.status for row in found.rows].count("finished") == 6 < len(found.rows)
 
 
 def test_a_search_ends_where_all_is_known(spec: str) -> None:
-    pytest.importorskip("optuna")
     found = step.sweep(spec, {"rows": [2, 7], "kind": ["a", "b"]}, search=50, jobs=1)
     assert sorted(row.status for row in found.rows) == ["finished", "finished", "refused", "refused"]
 

@@ -52,11 +52,14 @@ NAMES = {name.lower(): name for name in MODELS}
 
 
 def model(name: str, **changes: Any) -> nn.Module:
+    """One of `MODELS`, with changes to its sizes."""
+    return small(name, "LMHeadModel" if name == "GPT2" else "ForCausalLM", **{**MODELS[name], **changes})
+
+
+def small(kind: str, of: str = "ForCausalLM", **config: Any) -> nn.Module:
     """A model of random weights in BF16; norms that are not one, and scores and routers that decide."""
     torch.manual_seed(0)
-    config = getattr(transformers, f"{name}Config")(**{**MODELS[name], **changes})
-    head = getattr(transformers, f"{name}LMHeadModel" if name == "GPT2" else f"{name}ForCausalLM")
-    made = head(config).to(torch.bfloat16).eval()
+    made = getattr(transformers, kind + of)(getattr(transformers, f"{kind}Config")(**config)).to(torch.bfloat16).eval()
     with torch.no_grad():
         for each in made.parameters():
             random = torch.randn_like(each)

@@ -18,7 +18,7 @@ from step.errors import EnvironmentProblem, FormatError, InputError
 from step.language.tokens import Token
 from step_torch.agreement import Difference, agreements
 from step_torch.generating import LanguageModel
-from step_torch.text import TextModel, Writing
+from step_torch.text import TextModel
 
 EXAMPLES = Path(step.__file__).parents[1] / "examples"
 FOLDER = EXAMPLES / "tiny_lm"
@@ -85,12 +85,6 @@ def test_another_prompt_is_the_same_graph(tiny: TextModel) -> None:
     assert [node.output_types for node in one.graph] == [node.output_types for node in other.graph]
 
 
-def test_a_text_ends_at_its_last_symbol(tiny: TextModel) -> None:
-    run: Any = SimpleNamespace(outputs={"tokens": np.array([4, 5, 0, 6])})
-    assert tiny.written(run, "abc", 4) == tiny.text([4, 5])
-    assert tiny.written(run, "abc", 1) == tiny.text([4])
-
-
 def test_no_step_is_made_behind_the_end(tiny: TextModel) -> None:
     """Asked for 30 tokens more, the hardware stops where it writes the end: nothing is computed behind that."""
     prompt, end = tiny.tokens("every tile"), tiny.tokens("s")[0]
@@ -115,13 +109,18 @@ def test_text_is_said_as_it_comes(tiny: TextModel, backend: str) -> None:
     assert said == ["a ", *text] and len(text) == 4
 
 
-def test_nothing_is_said_behind_the_end_of_a_text(tiny: TextModel) -> None:
-    said: list[str] = []
-    writing = Writing(tiny, given=1, count=4, say=said.append)
-    for number in (9, 4, 5, 0, 6):
-        writing.told("last", Token(np.array([[7]])))
-        writing.told("tokens", Token(np.array([[number]])))
-    assert said == [tiny.text([4]), tiny.text([5])]
+def test_nothing_is_said_behind_the_end_of_a_text(tiny: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(program: step.Program, backend: str, on_token: Any) -> Any:
+        for number in (4, 5, 0, 6):
+            on_token("last", Token(np.array([[7]])))
+            on_token("tokens", Token(np.array([[number]])))
+        return SimpleNamespace(outputs={"tokens": [4, 5, 0, 6]})
+
+    monkeypatch.setattr("step_torch.text.run", run)
+    for count, written in ((4, [4, 5]), (1, [4])):
+        said: list[str] = []
+        text, _ = tiny.generate("abc", count, say=said.append)
+        assert said == ["abc", *(tiny.text([each]) for each in written)] and text == tiny.text(written)
 
 
 def test_a_single_token(tiny: TextModel) -> None:

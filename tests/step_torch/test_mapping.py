@@ -18,8 +18,8 @@ from step.lowering.netlist import lower
 from step_explore.areas import area_of
 from step_explore.sweeps.row import OVER
 from step_torch.generating import LanguageModel
-from step_torch.mapping.mapping import Mapped
-from step_torch.mapping.tilings import WRITTEN, Tilings
+from step_torch.mapped import Mapped
+from step_torch.tilings import WRITTEN, Tilings
 
 CAPTURED = Path(__file__).parent / "captured"
 PAGE = CAPTURED / "page.pt2"

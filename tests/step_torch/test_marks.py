@@ -22,6 +22,7 @@ if find_spec("torch") is None:
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
+from capturing import small  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from transformers.integrations.moe import use_experts_implementation  # noqa: E402
 from transformers.models.mixtral import modeling_mixtral as mixtral  # noqa: E402
@@ -39,17 +40,6 @@ HAVE = "silu, gelu, gelu_tanh, relu, clamped_silu have a lowering"
 def rows(*shape: int) -> Tensor:
     """Random numbers."""
     return torch.randn(*shape, dtype=torch.bfloat16)
-
-
-def small(kind: str, of: str = "ForCausalLM", **config: Any) -> nn.Module:
-    """A model of random weights."""
-    torch.manual_seed(0)
-    made = getattr(transformers, kind + of)(getattr(transformers, f"{kind}Config")(**config)).to(torch.bfloat16).eval()
-    with torch.no_grad():
-        for each in made.parameters():
-            random = torch.randn_like(each)
-            each.copy_(1 + random / 4 if each.ndim == 1 else random / each.shape[-1] ** 0.5)
-    return made
 
 
 def part(made: nn.Module, kind: str) -> nn.Module:
@@ -225,6 +215,7 @@ def off(path: Path) -> float:
 
 
 T5 = {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4}
+CTRL = {"vocab_size": 64, "n_embd": 32, "dff": 64, "n_layer": 1, "n_head": 4}
 CAPPED = {**GEMMA, "attn_logit_softcapping": 2.0}
 TAKEN: dict[str, Callable[[], Capture]] = {
     "a single row of an encoder": lambda: encoder("Bert", "BertSelfAttention", 1, 1, 32, **SIZES),
@@ -251,6 +242,9 @@ TAKEN: dict[str, Callable[[], Capture]] = {
     "layers of an eager model": lambda: layers(small("Llama", **DECODER, attn_implementation="eager")),
     "a model that is not causal": lambda: layers(small("Llama", **DECODER, is_causal=False)),
     "a soft cap": lambda: layers(small("Gemma2", **CAPPED, sliding_window=16, layer_types=["sliding_attention"])),
+    "positions beside the layers": lambda: layers(small("RoFormer", "Model", **SIZES)),
+    "types that layers have": lambda: layers(small("ModernBert", "Model", **SIZES, pad_token_id=0)),
+    "rows that a model scales in place": lambda: layers(small("CTRL", "Model", **CTRL)),
     "position bias": lambda: of(First(part(small("T5", "EncoderModel", **T5), "T5LayerSelfAttention")), rows(1, 8, 32)),
 }  # fmt: skip
 

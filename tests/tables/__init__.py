@@ -1,4 +1,4 @@
-"""The pages in docs/ that ``PYTHONPATH=tests python -m tables`` writes from the code.
+"""The pages in docs/, and the stubs of types, that ``PYTHONPATH=tests python -m tables`` writes from the code.
 
 Operators and functions are found by themselves. An operator has an example at the end of its class's docstring; a
 function is shown as the largest scenario applies it.
@@ -17,6 +17,7 @@ from tables.operators import operators_page
 from tables.presets import presets_page
 from tables.registers import registers_page
 from tables.rooms import rooms_page
+from tables.stubs import stubs
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -30,5 +31,6 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "rooms.md": rooms_page,
     DOCS / "lowerings.md": lowerings_page,
     DOCS / "contents.md": contents_page,  # of the others, so it is the last one
+    **stubs(),
 }
-"""What makes the text of every page."""
+"""What makes the text of every page, and of every stub."""

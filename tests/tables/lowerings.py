@@ -11,8 +11,8 @@ TITLE = """# Operators of PyTorch
 **Which operators of PyTorch does an import take?**
 
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. An [import](torch.md) takes these operators,
-each by a function of the file beside it; all others are errors. `step.attention` and `step.experts` are the marks that
-a capture puts in the place of attention and of routed experts.
+each by a function of the file beside it; a capture takes all others apart, or they are errors. `step.attention` and
+`step.experts` are the marks that a capture puts in the place of attention and of routed experts.
 
 | operator | what | lowering |
 |---|---|---|"""

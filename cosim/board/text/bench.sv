@@ -1,17 +1,26 @@
 `timescale 1ns / 1ps
-// The board <top> with memory: runs its program <runs> times, and compares what it left there.
-module <name>_bench;
-  localparam WORDS = <words>, BITS = <bits>;
+// The board ${top} with memory: runs its program ${runs} times, and compares what it left there.
+module ${name}_bench;
+  localparam WORDS = ${words}, BITS = ${bits};
   reg clk = 0, rst = 1;
   always #5 clk = ~clk;
 
-<signals>
-<memory>
-  <top> board (
-<ports>
+{% for name, (way, width) in ports.items() if name.startswith("s_axil_") or name == "interrupt" %}
+{% set start = " = 1" if name in always else " = 0" %}
+  ${"reg" if way == "input" else "wire"} [${width - 1}:0] ${name}${start if way == "input"};
+{% endfor %}
+${memory}
+  ${top} board (
+{% filter commas %}
+{% for name in ports %}
+    .${name}(${nets[name]})
+{% endfor %}
+{% endfilter %}
   );
 
-<registers>
+{% for name, address in registers.items() %}
+  localparam [31:0] ${name|upper} = 'h${"%x" % address};
+{% endfor %}
 
   reg [BITS-1:0] expected[0:WORDS-1], mask[0:WORDS-1];
   reg [31:0] value;
@@ -65,9 +74,11 @@ module <name>_bench;
     #1 rst = 0;
     repeat (4) @(posedge clk);
     write(INTERRUPT_ENABLE, 32'h7);
-<settings>
-    write(WATCHDOG, 32'd<cycles>);
-    for (run = 0; run < <runs>; run = run + 1) begin
+{% for address, value in settings %}
+    write(32'h${"%x" % address}, 32'h${"%x" % value});
+{% endfor %}
+    write(WATCHDOG, 32'd${cycles});
+    for (run = 0; run < ${runs}; run = run + 1) begin
       $readmemh("memory.hex", memory.words);
       write(CONTROL, 32'h1);
       waited = 0;
@@ -75,7 +86,7 @@ module <name>_bench;
         @(posedge clk);
         waited = waited + 1;
         if (waited > 2000000000) begin
-          $display("FAILED: <top> does not end run %0d", run);
+          $display("FAILED: ${top} does not end run %0d", run);
           $fatal(1);
         end
       end
@@ -94,7 +105,7 @@ module <name>_bench;
           wrong = wrong + 1;
         end
       if (wrong != 0) begin
-        $display("FAILED: run %0d left %0d wrong words in memory", run, wrong);<hint>
+        $display("FAILED: run %0d left %0d wrong words in memory", run, wrong);${hint}
         $fatal(1);
       end
       read(CYCLES_LOW);

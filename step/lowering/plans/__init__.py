@@ -23,9 +23,8 @@ def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: boo
     ``fabric`` is that of the node (`Netlist.at`). Tiles of dynamic size have the most rows.
     """
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
-    application = Application.at(node, fabric, reduce=reduce)
     try:
-        return _planned(family.plan, function, application.with_rows(fabric.dynamic_rows))
+        return _planned(family.plan, function, Application.at(node, fabric, reduce=reduce))
     except FabricError as error:
         raise FabricError(f"{node.describe()}: {error}") from None
 

@@ -36,7 +36,8 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     product = min(stages, 2) if function.terms is None else fused_cycles(stages)
     others = result, function.transposed, product, rounding(application), application.reduce, terms
     found = grouped(MatmulPlan(shape, (left, right), *others))
-    return replace(found, fewer=True) if dynamic else found
+    modelled = fabric.arithmetic == "model" and left.dtype is BF16 and not dynamic
+    return replace(found, fewer=dynamic, modelled=modelled) if dynamic or modelled else found
 
 
 @cache

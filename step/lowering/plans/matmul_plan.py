@@ -40,6 +40,8 @@ class MatmulPlan(DatapathPlan):
     late keeps the next one waiting for so much longer as this may begin sooner. So none begins sooner than the others
     need, as long as words of the right operand come. A result may wait for the words of the one before it. Stores have
     room for the worst order of sizes. Where products share a turn each has the slot of one with all rows.
+
+    Where it is ``modelled`` its hardware is for simulation alone.
     """
 
     arrangement: Arrangement
@@ -52,6 +54,7 @@ class MatmulPlan(DatapathPlan):
     terms: int = 1
     deep: int = DEEP
     fewer: bool = False
+    modelled: bool = False
 
     most_rows = property(lambda self: self.arrangement.rows if self.fewer else 0)
 

@@ -180,17 +180,12 @@ class Application:
 
     @classmethod
     def at(cls, node: Node, fabric: FabricConfig, *, reduce: bool) -> Application:
-        """The function of ``node``, which is applied to what it reads and makes what it writes."""
-        return cls(tuple(each.element for each in node.inputs), node.output_types[0].element, fabric, reduce)
-
-    def with_rows(self, rows: int) -> Application:
-        """The same of tiles with so many rows, where these are dynamic."""
-        inputs, result = (
-            tuple(with_rows(each, rows) for each in elements) for elements in (self.inputs, (self.result,))
-        )
-        fewer = {port for port, each in enumerate(self.inputs) if is_dynamic(each)}
-        fewer |= {-1} if is_dynamic(self.result) else set()
-        return Application(inputs, result[0], self.fabric, self.reduce, frozenset(fewer))
+        """The function of ``node``, which is applied to what it reads and makes what it writes; tiles of dynamic size
+        have the most rows."""
+        elements = node.output_types[0].element, *(each.element for each in node.inputs)
+        fewer = frozenset(port for port, each in enumerate(elements, -1) if is_dynamic(each))
+        result, *inputs = (with_rows(each, fabric.dynamic_rows) for each in elements)
+        return cls(tuple(inputs), result, fabric, reduce, fewer)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from step.language.loops import SHORT, RegularStream
 from step.language.operator import StreamType
 from step.language.tokens import UNKNOWN, Token, from_nested
 from step.language.types import ElementType, Selector, Tile, Tuple, is_dynamic
-from step.programs.data.equality import same_arrays, same_tokens
+from step.programs.data.equality import same
 from step.programs.data.given import Bits, Data, Masks, Spelled, shown
 from step.programs.data.scalars import place, scalars
 from step.programs.data.selectors import Entry, bind_selectors
@@ -33,12 +33,7 @@ class BoundInputs:
     streams: Mapping[str, Sequence[Token]]
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, BoundInputs)
-            and same_arrays(self.tensors, other.tensors)
-            and set(self.streams) == set(other.streams)
-            and all(same_tokens(tokens, other.streams[name]) for name, tokens in self.streams.items())
-        )
+        return isinstance(other, BoundInputs) and same(vars(self), vars(other))
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import cast
 
 from step.errors import GraphError
 from step.language.graph import Graph, Node
@@ -82,7 +81,7 @@ def sketch(
 
 def sketch_before(stream: Stream) -> Sketch:
     """The picture of ``stream``: the last operators that lead to it, and a box with its type."""
-    graph = cast(Graph, stream.graph)
+    graph: Graph = stream.graph
     source = _source(graph, stream)
     names = [source.producer]
     for name in names:  # it grows, nearest first

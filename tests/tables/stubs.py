@@ -1,4 +1,4 @@
-"""``python -m step_cli.stubs``: tells editors and type checkers what operators and functions there are.
+"""``PYTHONPATH=tests python -m tables``: tells editors and type checkers what operators and functions there are.
 
 These register themselves when Python runs, which a type checker does not do: it reads the stubs that this writes.
 """
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,7 +22,7 @@ from step.language import fluent
 from step.language.fluent import HOMES, Fluent, GraphMethods, StreamMethods
 
 _FLUENT = '''\
-"""Operators as methods, for editors and type checkers. Written by ``python -m step_cli.stubs``; do not edit."""
+"""Operators as methods, for editors and type checkers. Written by ``python -m tables``; do not edit."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -37,24 +38,25 @@ class Fluent:
 
 '''
 _EXPORTS = '''\
-"""Exports, for editors and type checkers. Written by ``python -m step_cli.stubs``; do not edit."""
+"""Exports, for editors and type checkers. Written by ``python -m tables``; do not edit."""
 
 {imports}
 '''
 
 
-def stubs() -> dict[Path, str]:
-    """The text of every stub; needs ruff, which sorts their imports and lays them out."""
-    texts = {Path(str(each.__file__)): _exports(each) for each in (functions, ops)}
-    texts[Path(fluent.__file__)] = _fluent()
-    return {path.with_suffix(".pyi"): _laid_out(text) for path, text in texts.items()}
+def stubs() -> dict[Path, Callable[[], str]]:
+    """What makes the text of every stub; needs ruff, which sorts their imports and lays them out."""
+    made = {Path(str(each.__file__)): partial(_exports, each) for each in (functions, ops)}
+    texts: dict[Path, Callable[[], str]] = {**made, Path(fluent.__file__): _fluent}
+    return {path.with_suffix(".pyi"): partial(_laid_out, make) for path, make in texts.items()}
 
 
-def _laid_out(text: str) -> str:
+def _laid_out(make: Callable[[], str]) -> str:
+    text = make()
     for command in (["check", "--select", "I", "--fix", "--quiet"], ["format"]):
         ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename", "stub.pyi", "-"]
         text = subprocess.run(
-            ruff, cwd=Path(__file__).parents[1], input=text, capture_output=True, text=True, check=True
+            ruff, cwd=Path(__file__).parents[2], input=text, capture_output=True, text=True, check=True
         ).stdout
     return text
 
@@ -100,8 +102,3 @@ def _imports(function: Callable[..., Any]) -> Iterator[str]:
             home = getattr(getattr(module, each.id), "__module__", "")
             found = home if hasattr(sys.modules.get(home), each.id) else function.__module__
             yield f"from {found} import {each.id}"
-
-
-if __name__ == "__main__":
-    for path, text in stubs().items():
-        path.write_text(text)

@@ -14,13 +14,13 @@ from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, plain, settled
 from step_explore.fitting.fitting import check_scipy
+from step_explore.mapping.search import Candidate, Mapper
+from step_explore.mapping.words import why
 from step_explore.sweeps.axis import Value, grid
 from step_explore.sweeps.row import Row
 from step_explore.sweeps.sweep import Sweep
 from step_explore.tuning.budget import AREA, MEMORY, Budget
-from step_torch.mapping.search import Candidate, Mapper
-from step_torch.mapping.tilings import Tilings
-from step_torch.mapping.words import why
+from step_torch.tilings import Tilings
 
 OBJECTIVES = ("cycles", "lut_sites", "on_chip_bytes")
 

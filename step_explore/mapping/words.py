@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from step.running.result import Status
+from step_explore.mapping.search import Candidate
 from step_explore.sweeps.axis import named
 from step_explore.sweeps.row import Row
 from step_explore.tuning.budget import Budget, measure
-from step_torch.mapping.search import Candidate
 
 LIMITS = 60
 """Percent of the cycles; what works as long as that limits a program."""

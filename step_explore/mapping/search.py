@@ -1,6 +1,6 @@
-"""The fastest of many imports of a model, each with hardware within one budget, in about a second an import.
+"""The fastest of many programs, imports of a model say, each with hardware within one budget: about a second for each.
 
-1. Every import runs on the widest hardware, which says how many cycles it takes at least.
+1. Every program runs on the widest hardware, which says how many cycles it takes at least.
 2. In the order of these cycles an integer program on closed formulas chooses hardware within the budget, and the fast
    model runs it, until all that are left would be slower than the best with any hardware.
 3. The best few get links of their own for every unit; the best of these runs of its neighbours, and channels that are
@@ -35,7 +35,7 @@ ROOM = (0.9, 0.7, 0.5)
 
 @dataclass(eq=False)
 class Candidate:
-    """An import: its ``row``, and the ``whole`` row that it has on the widest hardware.
+    """A program: its ``row``, and the ``whole`` row that it has on the widest hardware.
 
     ``program`` is that on the ``hardware`` that a ``fitter`` chose, None where it chose none. ``same``: the first
     candidate that is the same program.

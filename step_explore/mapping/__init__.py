@@ -1,0 +1,1 @@
+"""The fastest of many programs, each with hardware of its own, within a budget."""

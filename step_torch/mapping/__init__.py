@@ -1,1 +1,0 @@
-"""Tiles and hardware for an imported model within a budget."""

@@ -71,7 +71,7 @@ def in_blocks(at: Importer, value: Value, axis: TensorAxis, most: int) -> tuple[
 
 def kept(at: Importer, value: Value, dim: int, numbers: range) -> Value:
     """``numbers`` of dimension ``dim``; all other blocks are dropped."""
-    value = merged(at, value, dim)
+    value = merged(at, exact(at, value, value.dims[dim]), dim)
     (axis,) = value.dims[dim]
     value, size = in_blocks(at, value, axis, gcd(*numbers[:1], len(numbers), axis.extent) if numbers.step == 1 else 1)
     stream = filtered(at, value, np.isin(value.layout.firsts(axis), [each // size * size for each in numbers]))
@@ -80,7 +80,7 @@ def kept(at: Importer, value: Value, dim: int, numbers: range) -> Value:
 
 def picked(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Value:
     """``numbers`` of dimension ``dim`` in any order, out of memory."""
-    value = merged(at, value, dim)
+    value = merged(at, exact(at, value, value.dims[dim]), dim)
     (axis,) = value.dims[dim]
     value, size = in_blocks(at, value, axis, 1)
     (tensor, last), extents = at.joiner.stored(value, WHY), list(value.layout.extents)

@@ -122,8 +122,8 @@ def chosen(at: Importer, x: Any, dim: int, numbers: Sequence[int]) -> Any:
         return x.formed(f"{at.node.name}_{dim}_{numbers[0]}", lambda data: data.take(numbers, dim), dims)
     if dim < (x.outer if isinstance(x, ColumnChoice) else len(x.dims) - 1):
         if isinstance(numbers, range) and numbers.step > 0:
-            return kept(at, at.value(x), dim, numbers)
-        return picked(at, at.value(x), dim, numbers)
+            return kept(at, at.tiles(x), dim, numbers)
+        return picked(at, at.tiles(x), dim, numbers)
     if isinstance(numbers, range) and numbers.step == 1 and hasattr(x, "cut"):
         return x.cut(numbers.start, len(numbers))
     columns = columns_of(at, x)

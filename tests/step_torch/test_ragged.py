@@ -128,9 +128,9 @@ def test_it_is_said(rows: int, said: str, tmp_path: Path) -> None:
 def test_as_fast_as_whole_tiles(tmp_path: Path) -> None:
     """Thirteen rows take as long as sixteen, and no longer as thirteen tiles."""
     cycles = {}
-    for rows in (1, 13, 16):
-        shapes = ((1, rows, 32),)
-        model = imported(lambda: nn.TransformerEncoderLayer(32, 2, 64, dropout=0.0), shapes, tmp_path / f"{rows}.pt2")
+    for rows in (13, 16):
+        shapes, path = ((1, rows, 32),), tmp_path / f"of_{rows}.pt2"
+        model = imported(lambda: nn.TransformerEncoderLayer(32, 2, 64, batch_first=True, dropout=0.0), shapes, path)
         cycles[rows] = step.run(model.program, "approx").cycles
     assert cycles[13] < 1.2 * cycles[16]
 

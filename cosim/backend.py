@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend
 from step.running.contracts import no_room
 from step.running.interpreter import OnToken
-from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
+from step.running.result import ChannelResult, OperatorResult, RunResult, Status, channel_events, control_token
 from step.running.traffic import traffic
 
 _STATUS = {"finished": Status.FINISHED, "stalled": Status.DEADLOCK, "runaway": Status.RUNAWAY, "fault": Status.FAULT}
@@ -144,26 +143,8 @@ def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error:
         buffers=dict(zip(fillers, (netlist.fabric.page_bytes * int(peak) for peak, _ in raw.pages), strict=True)),
         buffer_bytes=netlist.fabric.page_bytes * raw.all_pages,
         traffic=traffic(netlist, raw.beats),
-        events=_events(netlist, raw),
+        events=channel_events([each.name for each in netlist.channels], raw.enters, raw.leaves, raw.cycles),
     )
-
-
-def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:
-    """Events of each channel, in the cycles that count."""
-    enters, leaves = (_by_channel(netlist, each[each["cycle"] < raw.cycles]) for each in (raw.enters, raw.leaves))
-    return {
-        channel.name: ChannelEvents(
-            entered["cycle"].astype(np.int64), entered["control"].astype(np.int32), left["cycle"].astype(np.int64)
-        )
-        for channel, entered, left in zip(netlist.channels, enters, leaves, strict=True)
-    }
-
-
-def _by_channel(netlist: Netlist, events: np.ndarray) -> list[np.ndarray]:
-    """The events of each channel, in the order of time."""
-    ordered = events[np.argsort(events["channel"], kind="stable")]
-    bounds = np.searchsorted(ordered["channel"], np.arange(len(netlist.channels) + 1))
-    return [ordered[start:end] for start, end in pairwise(bounds)]
 
 
 def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:

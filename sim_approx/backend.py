@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from sim_approx.compiled.engine import CompiledEngine
-from sim_approx.engine.events import Events, PythonEngine, Watch, Watcher
+from sim_approx.engine.events import EventLog, PythonEngine, Watch, Watcher
 from sim_approx.engine.record import Counted, RunRecord
 from sim_approx.placing.site import PlacedFabric, TimingOf, build_fabric
 from sim_approx.running.footprint import Footprint
@@ -160,15 +160,15 @@ class Model:
         netlist = netlist if memory is None else netlist.with_memory(memory)
         wait = self.engine is not None or notes is not None or on_token is not None
         fabric, engine = self._made = self._ready(netlist, progress, wait)
-        logged: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
+        log = EventLog() if events else None
         jump = self.jump if jump is None else jump
         telling = _Telling(progress, on_token, netlist, fabric.outputs, self._reason)
         start = time.perf_counter()
         if isinstance(engine, CompiledEngine):
-            ending = engine.run(max_cycles, logged, telling.told, jump, notes)
+            ending = engine.run(max_cycles, log, telling.told, jump, notes)
         elif notes is None:
             try:
-                ending = engine.run(max_cycles, logged, telling.told)
+                ending = engine.run(max_cycles, log, telling.told)
             except _Overtaken:
                 return self.run(
                     depths=depths, memory=memory, events=events, max_cycles=max_cycles, jump=jump, progress=progress
@@ -185,7 +185,7 @@ class Model:
             fabric,
             checks,
             ending,
-            logged,
+            log,
             values=self.values,
             seconds=time.perf_counter() - start,
             engine="compiled" if isinstance(engine, CompiledEngine) else "python",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -75,16 +75,6 @@ class Verbs(click.Group):
         self.format_commands(context, formatter, title)
         return formatter.getvalue() + (WHICH.replace("\b", "") if title == "Explore" else "").rstrip()
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        with _telling_pipes():
-            return super().make_context(info_name, args, parent, **extra)
-
-    def invoke(self, context: click.Context) -> Any:
-        with _telling_pipes():
-            return super().invoke(context)
-
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -113,15 +103,6 @@ def _renamed(verb: str, argument: str) -> str:
     return f"{new}{equals}{value}"
 
 
-@contextmanager
-def _telling_pipes() -> Iterator[None]:
-    """A reader of the output that went away is an error like others: click would end without a word."""
-    try:
-        yield
-    except BrokenPipeError as error:
-        raise explained(error) from error
-
-
 def _unavailable(name: str, needed: str) -> click.Command:
     """A verb that only says what it needs: the list of verbs must not fail for one of them."""
 
@@ -146,11 +127,17 @@ def step() -> None:
 def main() -> None:
     """Runs a verb and turns errors into messages and exit codes; with ``STEP_TRACEBACK=1`` they stay what they are."""
     try:
-        result = step(prog_name="step", standalone_mode=False)
+        if "_STEP_COMPLETE" in os.environ:  # a shell asks what may follow
+            step(prog_name="step")
+        try:  # not as click does it, which would end without a word where the reader of the output went away
+            with step.make_context("step", sys.argv[1:]) as context:
+                result = step.invoke(context)
+        except click.exceptions.Exit as end:
+            result = end.exit_code
         sys.stdout.flush()
         code = result if isinstance(result, int) else 0
     except (KeyboardInterrupt, click.Abort):
-        code = _told(lambda: talk("interrupted"), INTERRUPTED)
+        code = _told(lambda: talk("\ninterrupted"), INTERRUPTED)
     except click.ClickException as error:
         tell = error.show if isinstance(error, NO_ARGUMENTS) else partial(_complain, *_usage(error))
         code = _told(tell, StepError.exit_code)

@@ -16,12 +16,11 @@ from step_models import attention, moe, swiglu
 from step_models.attending import cache_tiles
 from step_models.checking import require, workload
 from step_models.configurations import Configuration
-from step_models.fabrics import fitting
 from step_models.kv_lengths import check_lengths
 from step_models.layer import Layer, Schedule
 from step_models.projection import norm_reference, random_scale
 from step_models.routing import check_routing
-from step_models.weights import blank_tensors, normal, projection
+from step_models.weights import Data, finished, normal, projection
 
 TOLERANCE = 2**-7
 """Of a layer, relative to the largest output. A dozen roundings to BF16, each wrong by 2^-9 at most and by a third of
@@ -71,13 +70,11 @@ def program(
         rows = layers[-1].apply(rows, length.buffered(len(lengths) + 1))
     rows.store("output")
     cached = layers[0].attention.tiles if schedule.cache_rows is None else 1
-    fabric = fitting(graph, rows=max(len(lengths), cached)) if fabric is None else fabric
-    if values:
-        return _with_data(layers, lengths, routings, fabric)
-    inputs: dict[str, Any] = blank_tensors(graph) | {"length": lengths}
+    given = {"length": lengths}
     for layer, routing in zip(layers, routings, strict=True):
-        inputs |= layer.mixture.routed(routing, np.zeros(routing.shape))
-    return Program(graph, inputs, fabric)
+        given |= layer.mixture.routed(routing, np.zeros(routing.shape))
+    data = partial(_data, layers, lengths, routings) if values else None
+    return finished(graph, fabric, data, given, max(len(lengths), cached))
 
 
 @workload
@@ -106,11 +103,10 @@ def _check_routings(routings: Sequence[np.ndarray]) -> None:
         raise InputError(f"routings must be a list, one for each layer, not {routings!r}")
 
 
-def _with_data(
-    layers: Sequence[Layer], lengths: np.ndarray, routings: Sequence[np.ndarray], fabric: FabricConfig
-) -> Program:
+def _data(
+    layers: Sequence[Layer], lengths: np.ndarray, routings: Sequence[np.ndarray], random: np.random.Generator
+) -> Data:
     """Random weights, caches and activations, and the float64 results."""
-    random = np.random.default_rng(0)
     x = normal(random, len(lengths), layers[0].model.hidden)
     inputs: dict[str, Any] = {"x": x, "length": lengths}
     rows = x.astype(np.float64)
@@ -131,19 +127,18 @@ def _with_data(
         weights = [swiglu.random_weights(random, model.hidden, model.inner) for _ in range(model.experts)]
         inputs |= {f"{prefix}{name}": each for name, each in data.items()}
         inputs |= layer.mixture.routed(routing, score) | layer.mixture.tensors(weights)
-        mix = partial(_mixed, routing=routing, score=score, weights=weights)
+        mix = partial(moe.mixture_reference, routing=routing, score=score, weights=weights)
         rows = reference(model, rows, lengths, data | caches, mix)
-    return Program(layers[0].graph, inputs, fabric, {"output": rows}, sqrt(len(layers)) * TOLERANCE)
-
-
-def _mixed(x: np.ndarray, **how: Any) -> np.ndarray:
-    return moe.mixture_reference(x, **how)[0]
+    return inputs, {"output": (rows, sqrt(len(layers)) * TOLERANCE * np.abs(rows).max())}
 
 
 def reference(
-    model: Configuration, x: np.ndarray, lengths: np.ndarray, data: Arrays, mix: Callable[[np.ndarray], np.ndarray]
+    model: Configuration, x: np.ndarray, lengths: np.ndarray, data: Arrays, mix: Callable[..., Any]
 ) -> np.ndarray:
-    """A layer in float64 on rows ``x`` that experts ``mix``; caches are [tokens, key-value heads, rows, head size]."""
+    """A layer in float64 on rows ``x``, with the `moe.mixture_reference` that ``mix`` gives of rows.
+
+    Caches are [tokens, key-value heads, rows, head size].
+    """
     normed = norm_reference(x, data["attention_norm"], model.norm_epsilon)
     heads = len(x), model.key_value_heads, -1, model.head_size
     query, key, value = ((normed @ data[name].astype(np.float64)).reshape(heads) for name in ("wq", "wk", "wv"))
@@ -155,4 +150,5 @@ def reference(
         )
         attended[token, head], _ = attention.reference(query[token, head], *rows)
     between: np.ndarray = x + attended.reshape(len(x), -1) @ data["wo"].astype(np.float64)
-    return between + mix(norm_reference(between, data["experts_norm"], model.norm_epsilon))
+    mixed, _ = mix(norm_reference(between, data["experts_norm"], model.norm_epsilon))
+    return between + mixed

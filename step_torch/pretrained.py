@@ -191,24 +191,18 @@ class Checkpoint:
         return f"'{self.folder}' {what}"
 
 
-@dataclass(frozen=True)
-class _LayerWeights(Mapping[str, np.ndarray]):
-    """``others`` of a captured step, and of layers those of the checkpoint."""
+class _LayerWeights(dict[str, np.ndarray]):
+    """Weights of a captured step, where those of layers are those of the ``checkpoint``."""
 
-    checkpoint: Checkpoint
-    others: Mapping[str, np.ndarray]
+    def __init__(self, checkpoint: Checkpoint, captured: Mapping[str, np.ndarray]) -> None:
+        super().__init__({name: each for name, each in captured.items() if not _LAYER.search(name)})
+        self._checkpoint = checkpoint
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __missing__(self, name: str) -> np.ndarray:
         match = _LAYER.search(name)
         if match is None:
-            return self.others[name]
-        return self.checkpoint.weights_of(int(match[1]))[name[match.end() + 1 :]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.others)
-
-    def __len__(self) -> int:
-        return len(self.others)
+            raise KeyError(name)
+        return self._checkpoint.weights_of(int(match[1]))[name[match.end() + 1 :]]
 
 
 def _array(weight: torch.Tensor) -> np.ndarray:

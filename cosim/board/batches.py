@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cosim.board.c_tables import array, initializer
+from cosim.board.constraints import TEXTS
 from cosim.board.tables import StreamTable, Tables, TensorTable
 from hw.dma.images import entries
 from hw.links.packing import bits_of
+from step.host.texts import filled
 from step.language.faults import rows_of
 from step.language.tokens import Token, to_nested
 from step.language.types import ElementType, Selector, Tuple
@@ -89,24 +90,19 @@ def results_bytes(batches: Sequence[Batch]) -> int:
 
 def batches_source(tables: Tables, batches: Sequence[Batch], image_bytes: int) -> tuple[str, bytes]:
     """``batches.c`` (`batch.h`), and ``batches.bin`` with the arrays of all."""
-    data, name, rows = bytearray(), tables.name, list[str]()
+    data = bytearray()
 
-    def placed(content: bytes) -> str:
+    def placed(content: bytes) -> int:
         data.extend(bytes(-len(data) % ALIGNED) + content)
-        return f"batch_data + {len(data) - len(content):#x}"
+        return len(data) - len(content)
 
-    def entry(each: Array) -> tuple[object, ...]:
-        values, lengths = placed(each.values), placed(np.array(each.lengths, "<u4").tobytes())
-        return each.number, values, len(each.values), f"(const uint32_t *)({lengths})", len(each.lengths)
-
-    lines = [f'#include "{name}.h"', "", '#include "batch.h"', "", "extern const uint8_t batch_data[];", ""]
-    lines += [f"const step_design *const design = &{name};", f"step_region regions[{name.upper()}_IMAGES];"]
+    arrays = [
+        {
+            kind: [(each, placed(each.values), placed(np.array(each.lengths, "<u4").tobytes())) for each in those]
+            for kind, those in batch.items()
+        }
+        for batch in batches
+    ]
     words = results_bytes(batches) // LENGTH_BYTES
-    lines += [f"const size_t image_bytes = {image_bytes:#x};", f"uint32_t results[{words}];", ""]
-    for at, batch in enumerate(batches):
-        for kind, those in batch.items():
-            lines += array("batch_array", f"{kind}{at}", map(entry, those))
-        pointers = (f"{kind}{at}" if those else "NULL" for kind, those in batch.items())
-        rows.append(f"    {initializer((*pointers, *map(len, batch.values())))},")
-    lines += ["const batch batches[] = {", *rows, "};", f"const unsigned batch_count = {len(batches)}u;"]
-    return "\n".join(lines) + "\n", bytes(data)
+    text = filled(TEXTS / "batches.c.in", name=tables.name, batches=arrays, words=words, image_bytes=image_bytes)
+    return text, bytes(data)

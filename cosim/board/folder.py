@@ -10,7 +10,7 @@ from typing import Any
 from cosim.board.bench_text import bench_text, data_files
 from cosim.board.c_registers import HEADER, registers_header
 from cosim.board.c_tables import tables_header, tables_source
-from cosim.board.constraints import sdc, xdc
+from cosim.board.constraints import TEXTS, sdc, xdc
 from cosim.board.ipxact import component_text
 from cosim.board.memory import contents, places, wanted
 from cosim.board.readme_text import readme_text
@@ -37,11 +37,6 @@ HERE = Path(__file__).parent
 SIDECAR = "board.json"
 BASE = 0x8000_0000
 """Where images lie by default, if addresses go there; else they begin at 0."""
-
-_WAIVED = """
-// The board's interrupt has the name that others give to theirs; it is no word of C++.
-lint_off -rule SYMRSVDWORD
-"""
 
 
 @dataclass(frozen=True)
@@ -119,7 +114,7 @@ def _files(
     simulated = BenchFiles(f"{name}_bench", list(bench), words)
     return {
         **rtl,
-        waivers: WAIVERS.read_text() + _WAIVED,
+        waivers: WAIVERS.read_text() + (TEXTS / "board.vlt").read_text(),
         "rtl.f": file_list_text(list(rtl)),
         **copied(HERE / "c", "sw"),
         f"sw/{HEADER}": registers_header(design.registers, tables.netlist.fabric),

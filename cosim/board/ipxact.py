@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import xml.etree.ElementTree as xml
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,41 +18,22 @@ SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 _MAP = "registers"
 
 
-@dataclass(frozen=True)
-class _Interface:
-    """A bus interface of one of AMD's types, which stand for those of AXI everywhere.
-
-    ``ports`` are those of the component by the logical ones; a ``reference`` names a ``target`` of the component.
-    """
-
-    name: str
-    library: str
-    kind: str
-    mode: str
-    ports: Mapping[str, str]
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    reference: str = ""
-    target: str = ""
-
-
 def component_text(design: BoardDesign, sources: Sequence[str], mhz: float) -> str:
     """The component: buses, clock, reset and interrupt, the map of registers, ports, and the ``sources``."""
-    top, buses, interfaces = design.top, interfaces_of(design.top), list[_Interface]()
+    top, buses, interfaces = design.top, interfaces_of(design.top), list[tuple[Any, ...]]()
     for each in buses:
-        head, mode = (each.name, "interface"), "master" if each.gives else "slave"
-        if each.kind != "axi":
-            interfaces.append(_Interface(*head, "axis", mode, each.ports))
-            continue
-        protocol = {"PROTOCOL": "AXI4LITE" if each.name + "_" == AXIL else "AXI4"}
+        way, protocol = "master" if each.gives else "slave", "AXI4LITE" if each.name + "_" == AXIL else "AXI4"
         reference = ("addressSpaceRef", each.name) if each.gives else ("memoryMapRef", _MAP)
-        interfaces.append(_Interface(*head, "aximm", mode, each.ports, protocol, *reference))
+        is_axi = each.kind == "axi"
+        kind, told = ("aximm", ({"PROTOCOL": protocol}, *reference)) if is_axi else ("axis", ({}, "", ""))
+        interfaces.append((each.name, "interface", kind, way, each.ports, *told))
     clock = {"ASSOCIATED_BUSIF": ":".join(each.name for each in buses), "ASSOCIATED_RESET": "rst"}
-    for kind, port, mode, parameters in (
+    for kind, port, way, parameters in (
         ("clock", "clk", "slave", {**clock, "FREQ_HZ": f"{round(mhz * 1e6)}"}),
         ("reset", "rst", "slave", {"POLARITY": "ACTIVE_HIGH"}),
         ("interrupt", "interrupt", "master", {"SENSITIVITY": "LEVEL_HIGH"}),
     ):
-        interfaces.append(_Interface(port, "signal", kind, mode, {port.upper(): port}, parameters))
+        interfaces.append((port, "signal", kind, way, {port.upper(): port}, parameters, "", ""))
     return filled(
         TEXTS / "component.xml.in",
         **{"spirit": SPIRIT, "top": top, "bus": design.board.bus, "interfaces": interfaces, "sources": sources},

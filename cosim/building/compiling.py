@@ -16,6 +16,7 @@ from cosim.building.toolchain import Toolchain, cocotb_libraries, plain
 from step.errors import BuildError
 from step.host.builds import cached, content_key
 from step.host.progress import Progress, silent
+from step.host.texts import filled, write_files
 
 TOP = "bench"
 
@@ -70,8 +71,7 @@ def make_simulator(read: Verilation, common: Common, directory: Path, name: str)
     library = sorted(runtime.glob("verilated*.o"))
     if common.waves is not None:
         library += common.runtime().glob("*.o")
-    for file, text in read.written.items():
-        (directory / file).write_text(text)
+    write_files(directory, read.written)
     verilator = [str(common.toolchain.verilator.path), *read.flags]
     common.progress("verilating")
     try:
@@ -154,14 +154,9 @@ class Common:
 
         def make(directory: Path) -> None:
             self.progress(doing)
-            kinds = {"": self.waves is not None, "_VCD": self.waves == "vcd", "_FST": self.waves == "fst"}
             root = self.toolchain.verilator.root or _installed_root(self.toolchain)
-            rules = [f"default: {' '.join(targets)}", f"VERILATOR_ROOT = {root}"]
-            rules += [f"VM_{each} = 0" for each in ("COVERAGE", "SC", "TIMING", "TRACE_SAIF")]
-            rules += [f"VM_TRACE{each} = {int(used)}" for each, used in kinds.items()]
-            rules += [f"include {root}/include/verilated.mk", f"VPATH += {' '.join(places)}", ""]
-            for file, text in {**files, "Makefile": "\n".join(rules)}.items():
-                (directory / file).write_text(text)
+            named = {"targets": targets, "root": root, "waves": self.waves, "places": places}
+            write_files(directory, {**files, "Makefile": filled(VERILOG / "runtime.mk.in", **named)})
             levels = [f"OPT_FAST={self.optimization}", f"OPT_SLOW={NO_OPTIMIZATION}"]
             run_or_fail([*self.make, *levels], directory, self.toolchain, name)
 

@@ -10,34 +10,26 @@ import sys
 from pathlib import Path
 
 from cosim.building.build import verilation
-from cosim.building.compiling import OPTIMIZATION, TOP
+from cosim.building.compiling import OPTIMIZATION, TOP, VERILOG
 from cosim.building.design import load_design
 from cosim.building.toolchain import find_toolchain, plain
 from cosim.running.bench_run import cocotb_environment
 from cosim.running.run_files import read_run
 from step.errors import SimulationError, StepError
+from step.host.texts import filled, write_files
 
 
 def prepare(origin: Path, output: Path, waves: str | None) -> None:
     """Write all that make needs to build the design in ``origin`` in the directory ``output``."""
     tools, read = find_toolchain(), verilation(load_design(origin), waves)
-    output.mkdir(parents=True, exist_ok=True)
-    for name, text in read.written.items():
-        (output / name).write_text(text)
     quoted = (f'"{flag}"' if " " in flag else flag for flag in read.flags)
-    (output / "verilator.f").write_text("\n".join([*quoted, *read.files]) + "\n")
     environment = cocotb_environment(tools, TOP, "cosim.running.bench")
     if tools.verilator.root is not None:
         environment["VERILATOR_ROOT"] = str(tools.verilator.root)
-    lines = [
-        f"VERILATOR := {tools.verilator.path}",
-        f"OBJECTS_MK := {'Vtop_hier.mk' if read.apart else 'Vtop.mk'}",
-        f"OPTIMIZATION := {OPTIMIZATION}",
-        f"TOOL_VARIABLES := {' '.join(tools.make_variables)}",
-        f"SOURCES := {' '.join(str(plain(path)) for path in read.given)}",
-        *(f"export {name} := {value}" for name, value in environment.items()),
-    ]
-    (output / "tools.mk").write_text("\n".join(lines) + "\n")
+    given = {"apart": read.apart, "optimization": OPTIMIZATION, "sources": map(plain, read.given)}
+    make = filled(VERILOG / "tools.mk.in", tools=tools, environment=environment, **given)
+    flags = "\n".join([*quoted, *read.files]) + "\n"
+    write_files(output, {**read.written, "verilator.f": flags, "tools.mk": make})
 
 
 def report(origin: Path, directory: Path) -> str:

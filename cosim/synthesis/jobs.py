@@ -4,8 +4,9 @@ is kept."""
 from __future__ import annotations
 
 import os
+import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -49,7 +50,18 @@ def side_by_side(
             raise
 
 
-def kept(name: str, make: Callable[[Path], None], stop: Stop) -> Path:
-    """The cache's entry ``name``, which ``make`` makes, unless its result is no longer wanted."""
+def kept(name: str, make: Callable[[Path], None], stop: Stop, files: Mapping[str, Path]) -> Path:
+    """The cache's entry ``name``, which ``make`` makes, unless its result is no longer wanted.
+
+    ``files`` are there by these names while it is made.
+    """
     stop.check()
-    return cached(name, make)
+
+    def with_files(directory: Path) -> None:
+        for each, source in files.items():
+            shutil.copyfile(source, directory / each)
+        make(directory)
+        for each in files:
+            (directory / each).unlink()
+
+    return cached(name, with_files)

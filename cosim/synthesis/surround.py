@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from amaranth.hdl import Value
 from amaranth.lib.wiring import In
@@ -12,6 +13,7 @@ from hw.links.channel import ChannelFifo
 from hw.links.layout import Format
 from hw.verilog.modules import Parametric, flat_ports
 from hw.verilog.structure import Instance, Structure, port_widths, top_text
+from step.host.texts import filled
 
 DEPTH = 2
 """Slots of the channels around a unit."""
@@ -73,37 +75,17 @@ def behind_pins(structure: Structure) -> str:
     So any design can be placed, however many ports it has, and all its ports have registers. A shift register has
     `LONGEST` bits at most: Yosys follows it from end to end, a call deeper for every bit.
     """
-    sizes = {
-        way: sum(width for direction, width in structure.ports.values() if direction == way)
-        for way in ("input", "output")
-    }
-    inputs, outputs = max(1, sizes["input"]), max(1, sizes["output"])
-    at = {"input": 0, "output": 0}
-    connections = [".clk(clk)", ".rst(reset)"]
+    ports, at = list[tuple[str, str, int, int]](), {"input": 0, "output": 0}
     for name, (way, width) in structure.ports.items():
-        connections.append(f".{name}({way}s[{at[way]} +: {width}])")
+        ports.append((name, way, at[way], width))
         at[way] += width
-    wired = ",\n    ".join(connections)
+    inputs, outputs = max(1, at["input"]), max(1, at["output"])
     enters, leaves = -(-inputs // LONGEST), -(-outputs // LONGEST)
-    shifts = [_shift("inputs", at, inputs, f"enter[{at}]") for at in range(enters)]
-    mixes = [_shift("line", at, outputs, f"enter[{at % enters}]") for at in range(leaves)]
-    ends = ", ".join(f"line[{min((at + 1) * LONGEST, outputs) - 1}]" for at in reversed(range(leaves)))
-    return f"""{top_text(structure, generic=False)}
-module {TOP} (input clk, input rst, input [{enters - 1}:0] enter, output [{leaves - 1}:0] leave);
-  reg reset;
-  reg [{inputs - 1}:0] inputs;
-  wire [{outputs - 1}:0] outputs;
-  reg [{outputs - 1}:0] seen;
-  reg [{outputs - 1}:0] line;
-  assign leave = {{{ends}}};
-  always @(posedge clk) begin
-    reset <= rst;
-    inputs <= {{{", ".join(reversed(shifts))}}};
-    seen <= outputs;
-    line <= {{{", ".join(reversed(mixes))}}} ^ seen;
-  end
-  {structure.name} design (
-    {wired}
-  );
-endmodule
-"""
+    return filled(
+        Path(__file__).parent / "text" / "pins.sv.in",
+        **{"design": top_text(structure, generic=False), "name": structure.name, "top": TOP, "ports": ports},
+        **{"inputs": inputs, "outputs": outputs, "enters": enters, "leaves": leaves},
+        shifts=[_shift("inputs", each, inputs, f"enter[{each}]") for each in range(enters)],
+        mixes=[_shift("line", each, outputs, f"enter[{each % enters}]") for each in range(leaves)],
+        ends=[f"line[{min((each + 1) * LONGEST, outputs) - 1}]" for each in reversed(range(leaves))],
+    )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
-from amaranth.lib.wiring import In, Out
 
+from hw.arithmetic.staged import Staged, placed
 from hw.arithmetic.stored import NumberLayout, narrowed, widened
-from hw.verilog.modules import Parametric, Shared
 from step.language.dtypes import BF16, FP32, DType
 
 
@@ -24,28 +21,24 @@ def as_integer(value: Value, dtype: DType) -> Value:
 
 def converted(m: Module, name: str, value: Value, source: DType, out: DType, *, saturate: bool = False) -> Value:
     """Place a `Convert` called ``name``; returns ``value`` in the format ``out``."""
-    m.submodules[name] = unit = Shared(Convert(source, out, saturate=saturate))
-    m.d.comb += unit.value.eq(value)
-    result: Value = unit.result
-    return result
+    return placed(m, name, Convert(source, out, saturate=saturate), value)
 
 
-class Convert(Parametric):
+class Convert(Staged):
     """``result`` (format ``out``) = ``value`` (format ``source``), combinational, rounded to nearest even.
 
     Subnormal numbers of BF16 and FP32 become zeros, NaN canonical, also where the format stays. See `narrowed` for
     ``saturate``.
     """
 
-    clocked = False
+    cuts = ((),)
 
     def __init__(self, source: DType, out: DType, *, saturate: bool = False) -> None:
         self.source, self.out, self.saturate = source, out, saturate
-        super().__init__({"value": In(source.bits), "result": Out(out.bits)})
+        super().__init__(1, {"value": source.bits}, result=out.bits)
         self.parameters = {"from": self.source, "to": self.out, "saturate": self.saturate}
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         value = Signal(32)
         given = widened(m, self.value, self.source) if self.source.is_stored else as_fp32(self.value, self.source)
         m.d.comb += value.eq(given)
@@ -59,8 +52,7 @@ class Convert(Parametric):
             kept, nan = rounded[:16], C(0x7FC0, 16)
         elif self.out.is_stored:
             kept = narrowed(m, value, self.out, saturate=self.saturate)
-            nan = C(NumberLayout(self.out).nan, self.out.bits)
+            nan = C(NumberLayout.of(self.out).nan, self.out.bits)
         zero = Cat(C(0, self.out.bits - 1), value[31])
         number = Mux(exponent == 0, zero, kept)
-        m.d.comb += self.result.eq(Mux((exponent == 255) & fraction.any(), nan, number))
-        return m
+        return Mux((exponent == 255) & fraction.any(), nan, number)

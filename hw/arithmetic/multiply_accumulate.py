@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal, signed
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fused_sum import FusedProducts
 from hw.arithmetic.staged import Staged
+from hw.primitives.timing import registered
 from hw.verilog.modules import Parametric, Shared
 
 
@@ -39,9 +40,8 @@ class MultiplyAccumulate(Parametric):
         m = Module()
         m.submodules.multiply = multiply = Shared(self.multiply)
         m.submodules.add = add = Shared(self.add)
-        product = Signal(32, reset_less=True)
         m.d.comb += [multiply.first.eq(self.first), multiply.second.eq(self.second)]
-        m.d.sync += product.eq(multiply.result)
+        product = registered(m, multiply.result, "product")
         m.d.comb += [add.fresh.eq(self.fresh), add.first.eq(self.sum), add.second.eq(product)]
         m.d.comb += self.result.eq(add.result)
         return m
@@ -64,7 +64,6 @@ class IntegerMultiplyAccumulate(Parametric):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        product = Signal(signed(16), reset_less=True)
-        m.d.sync += product.eq(self.first.as_signed() * self.second.as_signed())
+        product = registered(m, self.first.as_signed() * self.second.as_signed(), "product")
         m.d.comb += self.result.eq(self.sum + product)
         return m

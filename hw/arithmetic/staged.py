@@ -43,11 +43,6 @@ class Staged(Parametric):
         m.d.comb += self.result.eq(self.compute(m))
         return m
 
-    @property
-    def operands(self) -> list[str]:
-        """The names of its inputs, in order."""
-        return [name for name, member in self.signature.members.items() if member.flow is In]
-
     def behind(self, m: Module, step: int, **values: Value) -> Values:
         """``values`` as they are behind ``step``: registers if there is a cut, else wires."""
         domain = m.d.sync if step in self.cuts[self.stages - 1] else m.d.comb
@@ -66,10 +61,9 @@ class Values(SimpleNamespace):
         return {name: getattr(self, name) for name in names}
 
 
-def placed(m: Module, name: str, leaf: Staged, *operands: Value) -> Value:
-    """Place ``leaf`` as ``name``; returns its result for ``operands``."""
+def placed(m: Module, name: str, leaf: Parametric, *operands: Value) -> Value:
+    """Place ``leaf``, which has a result, as ``name``; returns that for ``operands``."""
     m.submodules[name] = unit = Shared(leaf)
     for port, value in zip(leaf.operands, operands, strict=True):
         m.d.comb += getattr(unit, port).eq(value)
-    result: Value = unit.result
-    return result
+    return unit.result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -13,40 +13,29 @@ from step.language.dtypes import FP8_E4M3, DType
 _BIAS = 127
 
 
-@dataclass(frozen=True)
-class NumberLayout:
-    """The fields of a format: a sign, so many bits of ``exponent`` and of ``fraction``."""
+class NumberLayout(NamedTuple):
+    """A format with a sign, an exponent, and so many bits of ``fraction``.
 
-    dtype: DType
+    ``rebias``: excess of the exponent of FP32. ``beyond``: the pattern behind that of the largest number, an infinity,
+    or NaN of a format that has none; ``nan``: that of the canonical one.
+    """
 
-    @property
-    def exponent(self) -> int:
-        return int(ml_dtypes.finfo(self.dtype.numpy).nexp)
+    fraction: int
+    rebias: int
+    beyond: int
+    nan: int
 
-    @property
-    def fraction(self) -> int:
-        return int(ml_dtypes.finfo(self.dtype.numpy).nmant)
-
-    @property
-    def rebias(self) -> int:
-        """Excess of the exponent of FP32."""
-        return _BIAS - (1 << self.exponent - 1) + 1
-
-    @property
-    def beyond(self) -> int:
-        """The pattern behind that of the largest number: an infinity, or NaN of a format that has none."""
-        largest = np.array(ml_dtypes.finfo(self.dtype.numpy).max, self.dtype.numpy)
-        return int(largest.view(f"u{self.dtype.bytes}")) + 1
-
-    @property
-    def nan(self) -> int:
-        """The pattern of the canonical one."""
-        return int(np.array(np.nan, self.dtype.numpy).view(f"u{self.dtype.bytes}"))
+    @classmethod
+    def of(cls, dtype: DType) -> NumberLayout:
+        """The layout of ``dtype``."""
+        info = ml_dtypes.finfo(dtype.numpy)
+        largest, nan = (int(np.array(each, dtype.numpy).view(f"u{dtype.bytes}")) for each in (info.max, np.nan))
+        return cls(int(info.nmant), _BIAS - (1 << int(info.nexp) - 1) + 1, largest + 1, nan)
 
 
 def widened(m: Module, value: Value, dtype: DType) -> Value:
     """The same number in FP32: exact, NaN with the bits that it has."""
-    layout = NumberLayout(dtype)
+    layout = NumberLayout.of(dtype)
     fraction, exponent = value[: layout.fraction], value[layout.fraction : -1]
     wide = Signal(31, name="wide")
     number = Cat(C(0, 23 - layout.fraction), value[:-1])
@@ -68,7 +57,7 @@ def narrowed(m: Module, value: Value, dtype: DType, *, saturate: bool) -> Value:
 
     What is beyond the largest number is that where it shall ``saturate``, else `NumberLayout.beyond`.
     """
-    layout = NumberLayout(dtype)
+    layout = NumberLayout.of(dtype)
     fraction, exponent, cut = value[:23], value[23:31], 23 - layout.fraction
     # Below the normal numbers the hidden bit is shifted into the fraction; what is further down is less than a half.
     below = Signal(range(layout.fraction + 3), name="below")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal, Value
 
 from hw.links.channel import count, place
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
 
 
 class Queue:
@@ -19,7 +19,7 @@ class Queue:
         self.word = Signal(width, name=f"{name}_word")
         self.valid, self.space = Signal(name=f"{name}_valid"), Signal(name=f"{name}_space")
         held = count(m, f"{name}_held", depth, up=self.push, down=self.pop)
-        words = Shallow(m, f"{name}_words", width, depth)
+        words = Ram(m, f"{name}_words", width, depth)
         words.write(self.push, place(m, f"{name}_write_place", depth, self.push), self.word)
         self.front: Value = words.read(place(m, f"{name}_read_place", depth, self.pop))
         m.d.comb += [self.valid.eq(held != 0), self.space.eq(held != depth)]

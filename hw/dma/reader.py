@@ -9,7 +9,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
-from hw.primitives.memories import Deep, Shallow
+from hw.primitives.memories import Ram
+from hw.primitives.timing import counts
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import MEMORY_RESET
 from step.lowering.dma import MOST_REQUESTS, REQUEST
@@ -63,7 +64,7 @@ class BeatReader(Parametric):
     def _keep(self, m: Module, pop: Value) -> tuple[Value, Value]:
         """Keep what comes until ``pop``; the oldest beat, and whether there is one."""
         depth, deep, comes = self._depth, self._depth > SHALLOW, self.response.valid
-        beats = (Deep if deep else Shallow)(m, "beats", 8 * self._beat, depth)
+        beats = Ram(m, "beats", 8 * self._beat, depth, deep=deep)
         beats.write(comes, place(m, "into", depth, comes), self.response.payload)
         out = place(m, "out", depth, pop)
         if not deep:
@@ -87,6 +88,5 @@ class BeatReader(Parametric):
             at = Signal(range(parts))
             word = front.word_select(at, 8 * self._word)
             m.d.comb += [self.valid.eq(present), pop.eq(self.pop & (self.skip | (at == parts - 1)))]
-            with m.If(self.pop):
-                m.d.sync += at.eq(Mux(self.skip, 0, at + 1))
+            counts(m, at, self.pop, self.skip)
         m.d.comb += self.word.eq(word)

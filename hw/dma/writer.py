@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
 from hw.links.layout import WriteFormat
-from hw.primitives.memories import Shallow
-from hw.primitives.timing import counts
+from hw.primitives.memories import Ram
+from hw.primitives.timing import becomes, counts
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import MEMORY_RESET
 from step.lowering.dma import REQUEST
@@ -63,10 +63,7 @@ class Writer(Parametric):
             pads.eq(self.close & ~self.closed & space),
             push.eq(written | pads),
         ]
-        with m.If(self.rewind):
-            m.d.sync += request.eq(0)
-        with m.Elif(leaves & (sent == REQUEST - 1)):
-            m.d.sync += request.eq(request + 1)
+        becomes(m, request, (self.rewind, 0), (leaves & (sent == REQUEST - 1), request + 1))
         with m.If(getattr(self, MEMORY_RESET) | (ResetSignal() & (~store.valid | store.ready))):
             m.d.sync += [into.eq(0), out.eq(0), held.eq(0), request.eq(self._first)]
         data = Cat(each.read(out) for each in self._lanes)
@@ -76,7 +73,7 @@ class Writer(Parametric):
     def _gather(self, m: Module, into: Value, space: Value, pads: Value) -> Value:
         """Put words into the beat at ``into``, which is several words or a part of one; whether it is written."""
         together, parts, width = self._word // self._beat, self._parts, 8 * min(self._word, self._beat)
-        self._lanes = [Shallow(m, f"lane{at}", width, self._depth) for at in range(parts)]
+        self._lanes = [Ram(m, f"lane{at}", width, self._depth) for at in range(parts)]
         moves, whole = Signal(), Signal()
         at = Signal(range(max(together, parts)))
         m.d.comb += moves.eq(self.valid & space)

@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 
 from hw.primitives.delay import DelayLine
-from hw.primitives.timing import countdown, registered
+from hw.primitives.timing import becomes, countdown, held, registered
 from hw.verilog.modules import Shared
 from step.running.result import Activity
 
@@ -66,20 +66,13 @@ class Mechanism:
 
     def latched(self, value: Any) -> Signal:
         """``value`` as it was at the last firing, from the cycle after it on: that of the words which pass."""
-        value = Value.cast(value)
-        register = Signal(value.shape(), name="latched", reset_less=True)
-        with self._m.If(self.fires):
-            self._m.d.sync += register.eq(value)
-        return register
+        return held(self._m, Value.cast(value), self.fires, "latched")
 
     def phase(self) -> Signal:
         """Number of the word of the last firing that passes in this cycle; stays at the last one."""
         last = self.unit.rule.initiation_interval - 1
         phase = Signal(range(last + 1), name="phase")
-        with self._m.If(self.fires):
-            self._m.d.sync += phase.eq(0)
-        with self._m.Elif(phase != last):
-            self._m.d.sync += phase.eq(phase + 1)
+        becomes(self._m, phase, (self.fires, 0), (phase != last, phase + 1))
         return phase
 
     def fired(self, when: Any = 1) -> Signal:
@@ -103,20 +96,18 @@ class Mechanism:
 
     def occupy(self, when: Value, cycles: Any = None) -> None:
         """The next firing is ``cycles`` (>= 1; an initiation interval) after this one at the earliest, if ``when``."""
-        most = self.unit.rule.initiation_interval
-        if most == 1:
-            return
-        _, runs = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
-        self._m.d.comb += self._busy.eq(runs)
+        if (most := self.unit.rule.initiation_interval) > 1:
+            self._m.d.comb += self._busy.eq(self._runs(most, when, cycles))
 
     def reserve(self, port: int, when: Value, cycles: Any = None) -> None:
         """The next token leaves on output ``port`` ``cycles`` (>= 1; `FiringRule.burst`) behind this one or later, if
         ``when``."""
-        most = self.unit.rule.burst
-        if most == 1:
-            return
-        _, runs = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
-        self.room(~runs | ~self._puts[port])
+        if (most := self.unit.rule.burst) > 1:
+            self.room(~self._runs(most, when, cycles) | ~self._puts[port])
+
+    def _runs(self, most: int, when: Value, cycles: Any) -> Value:
+        """Whether a firing with ``when`` was less than ``cycles`` ago, ``most`` where they are not given."""
+        return countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)[1]
 
     # -- the machine ----------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import place
 from hw.primitives.counts import larger
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
+from hw.primitives.timing import becomes
 from hw.verilog.modules import Parametric
 
 
@@ -35,11 +36,8 @@ class Stamps(Parametric):
         waiting = Signal(range(self._depth + 1))
         m.d.sync += [now.eq(now + 1), waiting.eq(waiting + self.claim - self.enters)]
         m.d.comb += wait.eq(larger(self.cycles, ahead))
-        with m.If(self.claim):
-            m.d.sync += ahead.eq(wait + self.words - 1)
-        with m.Elif(ahead != 0):
-            m.d.sync += ahead.eq(ahead - 1)
-        queue = Shallow(m, "headers", self._width + len(now), self._depth)
+        becomes(m, ahead, (self.claim, wait + self.words - 1), (ahead != 0, ahead - 1))
+        queue = Ram(m, "headers", self._width + len(now), self._depth)
         queue.write(self.claim, place(m, "last", self._depth, self.claim), Cat(self.header, (now + wait)[: len(now)]))
         first = queue.read(place(m, "first", self._depth, self.enters))
         m.d.comb += [

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from hw.firing.machine import Firing
 from hw.links.channel import ConsumerSignature, ProducerSignature
 from hw.links.layout import Format, TokenFormat
-from hw.verilog.modules import Parametric, Spelling, joined, spelled, stream_words, words_of
+from hw.verilog.modules import Parametric, Spelling, spelled, stream_words, words_of
 from step.lowering.links import slots_in_flight
 
 STATUS: Mapping[str, Any] = {"activity": Out(2), "fault": Out(4), "finished": Out(1)}
@@ -60,7 +60,7 @@ class FiringRule(abc.ABC):
     def spelling(self) -> Spelling:
         """Words for what it does with values, for these, and its numbers that are not the default ones."""
         numbers = self.numbers
-        functions = joined(words_of(each) for each in numbers.values() if isinstance(each, Parametric))
+        functions = sum((words_of(each) for each in numbers.values() if isinstance(each, Parametric)), Spelling())
         others = {
             name: value
             for name, value in numbers.items()
@@ -91,18 +91,10 @@ class FiringRule(abc.ABC):
         """Per input, how many cycles behind the firing the channel is opened."""
         return (0,) * len(self.inputs)
 
-    @property
-    def held(self) -> tuple[int, ...]:
-        """Inputs of which the words of a token may stay, when its header is taken, until `Firing.drop`."""
-        return ()
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return ()
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return ()
+    held: tuple[int, ...] = ()
+    """Inputs of which the words of a token may stay, when its header is taken, until `Firing.drop`."""
+    inputs: tuple[Format, ...] = ()
+    outputs: tuple[Format, ...] = ()
 
     @property
     def ports(self) -> Mapping[str, Any]:
@@ -136,17 +128,9 @@ class Unit(Parametric):
     def spelling(self) -> Spelling:
         return self.rule.spelling + spelled({"depth": self.depth or None})
 
-    @property
-    def kind(self) -> type:
-        return self.rule.kind
-
-    @property
-    def folder(self) -> str:
-        return "units"
-
-    @property
-    def stem(self) -> str:
-        return self.rule.name
+    verilog_folder = "units"
+    kind = property(lambda self: self.rule.kind)
+    stem = property(lambda self: self.rule.name)
 
     @property
     def in_flight(self) -> int:

@@ -12,15 +12,15 @@ from typing import Any
 from hw.functions.datapath import HARDWARE
 from step.errors import FabricError
 from step.host.extensions import needed_module
-from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
 
 
-def datapath_of(node: Node, function: Function, netlist: Netlist, *, reduce: bool = False) -> Any:
-    """The hardware of ``function``, which ``node`` applies; `FabricError`, with its line, where there is none."""
+def datapath_of(node: Node, netlist: Netlist) -> Any:
+    """The hardware of the function that ``node`` applies; `FabricError`, with its line, where there is none."""
+    function: Any = node.operator.function
     needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
     if type(function) not in HARDWARE:
         raise FabricError(f"{node.describe()}: there is no datapath for the function {function.name!r}")
-    return HARDWARE[type(function)](plan_of(node, function, netlist.at(node), reduce=reduce))
+    return HARDWARE[type(function)](plan_of(node, netlist.at(node)))

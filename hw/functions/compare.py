@@ -21,8 +21,7 @@ class CompareLane(Lane, of=Compare):
         relation = self.function.relation
         if not self.formats[0].is_float:
             first, second = (as_integer(each, dtype) for each, dtype in zip(operands, self.formats, strict=True))
-            result: Value = RELATIONS[relation](first, second)
-            return result
+            return RELATIONS[relation](first, second)
         one, other = numbers(m, name, operands, self.formats)
         zeros, bits = one.zero & other.zero, one.bits[:31] == other.bits[:31]
         equal = zeros | (bits & (one.sign == other.sign))

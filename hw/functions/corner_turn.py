@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.primitives.memories import Deep, Shallow
+from hw.primitives.memories import Ram
 from hw.primitives.timing import registered
 from hw.verilog.modules import Parametric
 from step.lowering.plans.parts import Parts
@@ -42,7 +42,7 @@ class Turn(Parametric):
     """Ports of what is ``written`` step by step, and ``read`` in other ones; of several ``parts`` with their number.
 
     With ``write`` the items of ``write_step`` are on ``values``, and ``result`` has those of ``read_step``; ``more``
-    are the ports of one that has no such, or others.
+    are other ports, or None for one that it does not have.
     """
 
     def __init__(self, written: Parts, read: Parts, parts: int = 1, **more: Any) -> None:
@@ -50,8 +50,8 @@ class Turn(Parametric):
         steps = {
             f"{name}_step": In(max(1, (of.count - 1).bit_length())) for name, of in (("write", written), ("read", read))
         }
-        values = {"values": In(written.bits), "result": Out(read.bits)}
-        super().__init__({**numbers, "write": In(1), **steps, **values, **more})
+        ports = {**numbers, "write": In(1), **steps, "values": In(written.bits), "result": Out(read.bits), **more}
+        super().__init__({name: each for name, each in ports.items() if each is not None})
 
 
 class CornerTurn(Turn):
@@ -90,9 +90,8 @@ class CornerTurn(Turn):
         data: dict[tuple[int, int], Value] = {}
         write_part, read_part = (self.write_part, self.read_part) if self.parts > 1 else (Cat(), Cat())
         steps = range(max(move.write_step for move in self.moves) + 1)
-        kind = Deep if self.deep else Shallow
         for number, ((writes, reads), members) in enumerate(memories.items()):
-            memory = kind(m, f"memory_{number}", self.width * len(members), self.parts << place_bits)
+            memory = Ram(m, f"memory_{number}", self.width * len(members), self.parts << place_bits, deep=self.deep)
             there = {step: int(step in dict(writes)) for step in steps}
             memory.write(
                 self.write & _lookup(m, self.write_step, there, 1),

@@ -28,7 +28,7 @@ class Hardware:
         HARDWARE.update(dict.fromkeys(of if isinstance(of, tuple) else (of,), cls.planned))
 
     @classmethod
-    def planned(cls, plan: Any) -> Any:
+    def planned(cls: Any, plan: Any) -> Any:
         """The hardware of a function with this ``plan``."""
         return cls(plan)
 

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Value
 
 from hw.arithmetic.integers import FromInteger
 from hw.arithmetic.staged import placed
-from hw.functions.elementwise import ArithmeticLane, multiplier
+from hw.functions.elementwise import ArithmeticLane
 from hw.primitives.timing import delayed
 from step.functions.dequantize import Dequantize
 from step.language.dtypes import BF16
@@ -23,4 +23,4 @@ class DequantizeLane(ArithmeticLane, of=Dequantize):
             number = number[16:]
         number = delayed(m, number, 1, f"{name}_number_out")
         scale = delayed(m, scale, convert.depth + 1, f"{name}_scale")
-        return placed(m, name, multiplier(2 * scales, self.out, self.stages), number, scale)
+        return placed(m, name, self.multiplier(*2 * scales), number, scale)

@@ -93,10 +93,8 @@ class EditDatapath(Datapath, of=(SetRow, AppendRow, FilterLastTile, CausalMask))
         """The part of the row that has come."""
         if self.row is None:
             return None
-        words: list[Value] = []
-        for at in range(self.row.words):
-            kept = held(m, self.operand2, number == at, f"row_{at}")
-            words.append(Mux(number == at, self.operand2, kept))
+        kept = [held(m, self.operand2, number == at, f"row_{at}") for at in range(self.row.words)]
+        words = (Mux(number == at, self.operand2, each) for at, each in enumerate(kept))
         return named(m, Cat(words), "row")
 
 

@@ -40,6 +40,12 @@ class ArithmeticLane(Lane):
             return result
         return converted(m, f"{name}_round", delayed(m, result, 1, f"{name}_result"), FP32, self.out)
 
+    def multiplier(self, first: DType, second: DType) -> Staged:
+        """The multiplier of two scalars of these formats: to FP32, or to the integer format ``out``."""
+        if not self.out.is_float:
+            return IntegerMultiply(first, second, self.out, self.stages)
+        return (Bf16Multiply if {first, second} == {BF16} else Fp32Multiply)(self.stages)
+
     @abc.abstractmethod
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         """Place what is called ``name``; returns its result in FP32, for operands in their formats."""
@@ -61,8 +67,7 @@ class LeafLane(ArithmeticLane):
     def leaf(self) -> Staged:
         """It; its inputs are the operands, in FP32 or as narrow as they are."""
         _out, *others = vars(self.function).values()
-        leaf: Staged = self.arithmetic(self.stages, *others)
-        return leaf
+        return self.arithmetic(self.stages, *others)
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         return _placed(m, name, self.leaf, operands, self.formats)
@@ -105,18 +110,10 @@ class MulLane(LeafLane, of=Mul):
 
     @property
     def leaf(self) -> Staged:
-        return multiplier(self.formats[:2], self.out, self.stages)
+        return self.multiplier(*self.formats[:2])
 
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
         return placed(m, name, self.leaf, *operands)
-
-
-def multiplier(formats: tuple[DType, ...], out: DType, stages: int) -> Staged:
-    """The multiplier of two scalars of ``formats``: to FP32, or to an integer format ``out``."""
-    if not out.is_float:
-        first, second = formats
-        return IntegerMultiply(first, second, out, stages)
-    return (Bf16Multiply if {*formats} == {BF16} else Fp32Multiply)(stages)
 
 
 class ScaleLane(ArithmeticLane, of=Scale):
@@ -130,25 +127,21 @@ class ScaleLane(ArithmeticLane, of=Scale):
 
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
         constant = C(int(self.function.constant), operands[0].shape())
-        return placed(m, name, multiplier(2 * self.formats, self.out, self.stages), operands[0], constant)
+        return placed(m, name, self.multiplier(*2 * self.formats), operands[0], constant)
 
 
 class MulAddLane(ArithmeticLane, of=MulAdd):
     """A product, a register, and the sum with the third operand."""
 
-    @property
-    def _multiplier(self) -> Staged:
-        return multiplier(self.formats[:2], self.out, self.stages)
-
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
-        multiply = self._multiplier
+        multiply = self.multiplier(*self.formats[:2])
         product = _placed(m, f"{name}_product", multiply, operands[:2], self.formats)
         product = delayed(m, product, 1, f"{name}_product_out")
         third = delayed(m, operands[2], multiply.depth + 1, f"{name}_third")
         return placed(m, name, Fp32Add(self.stages), product, as_fp32(third, self.formats[2]))
 
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
-        multiply = self._multiplier
+        multiply = self.multiplier(*self.formats[:2])
         product = delayed(m, placed(m, name, multiply, *operands[:2]), 1, f"{name}_product")
         return product + delayed(m, operands[2], multiply.depth + 1, f"{name}_third")
 

@@ -82,9 +82,7 @@ class IntegerSum(Fold):
 class Largest(Fold):
     """The larger one, compared as unsigned numbers: of those the order is that of the scalars, and NaN is above all."""
 
-    @property
-    def bits(self) -> int:  # type: ignore[override]
-        return self.source.bits
+    bits = property(lambda self: self.source.bits)
 
     def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         return ordered(m, name, scalar, self.source)
@@ -99,9 +97,7 @@ class Largest(Fold):
 class LargestColumn(Largest):
     """The column of the larger one, beside it, which is in the upper bits; of equal ones the first."""
 
-    @property
-    def bits(self) -> int:  # type: ignore[override]
-        return self._column_bits + self.source.bits
+    bits = property(lambda self: self._column_bits + self.source.bits)
 
     @property
     def _column_bits(self) -> int:

@@ -9,9 +9,9 @@ from hw.functions.matmul_operands import Operands
 from hw.functions.matmul_order import Order
 from hw.functions.matmul_result import States, leave
 from hw.functions.matmul_slots import Slots
-from hw.functions.matmul_sums import accumulate, product_words
+from hw.functions.matmul_sums import accumulate
 from hw.primitives.timing import delayed
-from hw.verilog.modules import Spelling
+from hw.verilog.modules import Spelling, tile_words
 from step.lowering.plans.matmul_plan import MatmulPlan
 
 
@@ -27,7 +27,9 @@ class MatmulDatapath(Datapath):
 
     @property
     def spelling(self) -> Spelling:
-        return product_words(self.plan)
+        plan = self.plan
+        turned, reduces = "transposed" if plan.transposed else "", "reduce" if plan.reduce else ""
+        return Spelling.some(*tile_words(*plan.operands), turned, reduces, f"lanes{plan.lanes}")
 
     def value(self, m: Module) -> Value:
         plan = self.plan

@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import C, Const, Module, Mux, Signal, Value
 
-from hw.primitives.timing import counter, named
+from hw.primitives.timing import becomes, counter, named
 from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.rows import parts
 
@@ -43,10 +43,7 @@ class Working:
             self._m.d.comb += back.eq(Mux(self.last_k, Mux(self._last_group, 0, number + 1), begin))
             with self._m.If(self._turn_ends):
                 self._m.d.sync += begin.eq(back)
-        with self._m.If(self._turn_ends):
-            self._m.d.sync += number.eq(back)
-        with self._m.Elif(advance):
-            self._m.d.sync += number.eq(number + 1)
+        becomes(self._m, number, (self._turn_ends, back), (advance, number + 1))
         return number
 
     def place(self, *, of_turn: bool) -> Value:
@@ -82,10 +79,7 @@ class Order(Working):
         m.d.comb += [self.active.eq(busy & ~waits), self._turn_ends.eq((blocks_end | waits) & self._enough(busy))]
         m.d.sync += waits.eq((blocks_end | waits) & ~self._turn_ends)
         self.last, self._ends = (each & self.last_k & self._last_group for each in (blocks_end, self._turn_ends))
-        with m.If(begins):
-            m.d.sync += busy.eq(1)
-        with m.Elif(self._ends):
-            m.d.sync += busy.eq(0)
+        becomes(m, busy, (begins, 1), (self._ends, 0))
 
     def _down(self, advance: Value, begins: Value, blocks: Any) -> tuple[Value, Value]:
         """The row of the block in its group, and whether it is the last one, of so many ``blocks`` below each other."""
@@ -101,10 +95,7 @@ class Order(Working):
             most = shape.row_blocks
             left, self._last_group = Signal(range(most + 1), name="left"), Signal(name="last_group")
             m.d.comb += self._last_group.eq(left < 2 * shape.group)
-            with m.If(begins):
-                m.d.sync += left.eq(blocks)
-            with m.Elif(group_ends):
-                m.d.sync += left.eq(left - shape.group)
+            becomes(m, left, (begins, blocks), (group_ends, left - shape.group))
         return counter(m, most, "down", advance, Mux(self._last_group, left, shape.group))
 
     def _enough(self, busy: Value) -> Value:
@@ -115,8 +106,5 @@ class Order(Working):
             return C(1, 1)
         cycle, enough = Signal(range(shape.least), name="cycle"), Signal(name="enough")
         self._m.d.comb += enough.eq(cycle == shape.least - 1)
-        with self._m.If(self._turn_ends):
-            self._m.d.sync += cycle.eq(0)
-        with self._m.Elif(busy & ~enough):
-            self._m.d.sync += cycle.eq(cycle + 1)
+        becomes(self._m, cycle, (self._turn_ends, 0), (busy & ~enough, cycle + 1))
         return enough

@@ -10,7 +10,7 @@ from hw.functions.matmul_moves import item_bits, result_moves
 from hw.functions.matmul_order import Working
 from hw.functions.shift_out import ShiftOut, leaves_in_order
 from hw.primitives.delay import DelayLine
-from hw.primitives.timing import counter, counts, delayed, held, registered
+from hw.primitives.timing import becomes, counter, counts, delayed, held, registered
 from hw.verilog.modules import Shared
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -58,10 +58,7 @@ def leave(
         begins, tags = line.o[0], line.o[1:]
     last_word = plan.result.words - 1
     word = Signal(range(max(2, plan.result.words)), init=last_word, name="result_word")
-    with m.If(begins):
-        m.d.sync += word.eq(0)
-    with m.Elif(word != last_word):
-        m.d.sync += word.eq(word + 1)
+    becomes(m, word, (begins, 0), (word != last_word, word + 1))
     moves, width = result_moves(plan), item_bits(plan.result)
     if plan.shifts and leaves_in_order(moves):
         results = Shared(ShiftOut(moves, width))

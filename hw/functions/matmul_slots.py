@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.matmul_order import Working
-from hw.primitives.timing import counter
+from hw.primitives.timing import counter, counts
 from step.lowering.plans.matmul_plan import MatmulPlan
 
 
@@ -42,8 +42,7 @@ class Slots(Working):
         before, waits, enters = Signal(range(last + 1), init=last), Signal(name="waits"), Signal(name="enters")
         m.d.comb += enters.eq((begins | waits) & ends & (slot == before))
         m.d.sync += waits.eq((begins | waits) & ~enters)
-        with m.If(enters):
-            m.d.sync += before.eq(Mux(before == last, 0, before + 1))
+        counts(m, before, enters, before == last)
         return enters
 
     def place(self, *, of_turn: bool) -> Value:

@@ -7,9 +7,9 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.arithmetic.convert import converted
 from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, MultiplyAccumulate
 from hw.functions.matmul_order import Working
-from hw.primitives.memories import Deep, Shallow
+from hw.primitives.memories import Ram
 from hw.primitives.timing import delayed, registered
-from hw.verilog.modules import Shared, Spelling, tile_words
+from hw.verilog.modules import Shared
 from step.language.dtypes import BF16, FP32
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -63,7 +63,7 @@ def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Working, fresh: Value
     place, at_once = order.place(of_turn=not plan.reduce), plan.turns[0] == shape.stages
     read = delayed(m, Cat(order.active, place), wanted - 1 + at_once, "read")
     written = delayed(m, read, 1 - at_once + lane.sum_cycles, "written")
-    store = (Deep if plan.deep_sums else Shallow)(m, "states", len(sums), plan.sums)
+    store = Ram(m, "states", len(sums), plan.sums, deep=plan.deep_sums)
     store.write(written[0], written[1:], sums)
     state = store.read(read[1:])
     if at_once or plan.deep_sums:
@@ -76,9 +76,3 @@ def _rounded(m: Module, sums: Value) -> Value:
     before = registered(m, sums, "unrounded")
     words = (before.word_select(number, 32) for number in range(len(sums) // 32))
     return Cat(converted(m, f"round_{number}", word, FP32, BF16) for number, word in enumerate(words))
-
-
-def product_words(plan: MatmulPlan) -> Spelling:
-    """Words of a name about a product."""
-    turned, reduces = "transposed" if plan.transposed else "", "reduce" if plan.reduce else ""
-    return Spelling.some(*tile_words(*plan.operands), turned, reduces, f"lanes{plan.lanes}")

@@ -77,8 +77,7 @@ class RetileStore(Datapath):
             *(tiles.values.eq(self.operand0), tiles.read_step.eq(word)),
             tiles.read_part.eq(held(m, tiles.write_part, self.emit, "leaves")),
         ]
-        result: Value = tiles.result
-        return result
+        return tiles.result
 
 
 class RetileJoin(Datapath):

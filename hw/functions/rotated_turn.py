@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Value
 
 from hw.functions.corner_turn import Turn
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
 from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.parts import Parts
 
@@ -57,10 +57,8 @@ class RotatedTurn(Turn):
         apart, turn, step = _split(self.write_step, self.pieces // self.here, groups)
         item = self.width * self.across
         chunks = [self.values.word_select(at, item) for at in range(self.word // self.across)]
-        incoming = []
-        for row in range(self.rows):
-            own = chunks[row * self.here : (row + 1) * self.here]
-            incoming.append(_rotated(own, turn[: (self.here - 1).bit_length()]))
+        of_rows = (chunks[row * self.here : (row + 1) * self.here] for row in range(self.rows))
+        incoming = [_rotated(each, turn[: (self.here - 1).bit_length()]) for each in of_rows]
         write_part, read_part = (self.write_part, self.read_part) if self.parts > 1 else (Cat(), Cat())
         banks: list[list[Value]] = []
         for group in range(groups):
@@ -69,7 +67,7 @@ class RotatedTurn(Turn):
             write = self.write & (high == apart[: len(high)])
             banks.append([])
             for row in range(self.rows):
-                bank = Shallow(m, f"bank_{group}_{row}", item, self._depth)
+                bank = Ram(m, f"bank_{group}_{row}", item, self._depth)
                 bank.write(write, Cat(low, apart, step, write_part), incoming[row][group % self.here])
                 banks[-1].append(bank.read(Cat(self.read_step, read_part)))
         rotation = self.read_step[: min(self.pieces.bit_length(), groups.bit_length()) - 1]

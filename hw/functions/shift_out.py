@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
-from hw.functions.corner_turn import Move
-from hw.verilog.modules import Parametric
+from hw.functions.corner_turn import Move, Turn, sizes_of
 
 
 def leaves_in_order(moves: Sequence[Move]) -> bool:
@@ -30,26 +29,16 @@ def _by_port(moves: Sequence[Move]) -> dict[int, list[Move]]:
     return found
 
 
-class ShiftOut(Parametric):
-    """Shift registers for the items of ``moves``, of ``width`` bits each.
+class ShiftOut(Turn):
+    """Shift registers for the items of ``moves``, of ``item_bits`` each.
 
     With ``write`` those of ``write_step`` are on ``values``. When all have come ``result`` is the first word; ``shift``
     makes it the next one. Not both in a cycle.
     """
 
-    def __init__(self, moves: tuple[Move, ...], width: int) -> None:
-        self.moves, self.width = moves, width
-        writes, write_ports, _, read_ports = (max(each) + 1 for each in zip(*moves, strict=True))
-        super().__init__(
-            {
-                "write": In(1),
-                "write_step": In(max(1, (writes - 1).bit_length())),
-                "values": In(width * write_ports),
-                "shift": In(1),
-                "result": Out(width * read_ports),
-            }
-        )
-        self.parameters = {"item_bits": self.width, "moves": tuple(map(tuple, self.moves))}
+    def __init__(self, moves: tuple[Move, ...], item_bits: int) -> None:
+        self.moves, self.width = moves, item_bits
+        super().__init__(*sizes_of(moves, item_bits), read_step=None, shift=In(1))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

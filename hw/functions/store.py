@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
 from hw.primitives.timing import counter
 from step.lowering.plans.parts import Parts
 from step.lowering.plans.parts import Store as Part
@@ -22,7 +22,7 @@ class Store:
     def __init__(self, m: Module, name: str, part: Part) -> None:
         self._part, banks = part, part.banks
         self._banks = [
-            Shallow(m, f"{name}_{at}" if banks > 1 else name, part.written.bits, part.places) for at in range(banks)
+            Ram(m, f"{name}_{at}" if banks > 1 else name, part.written.bits, part.places) for at in range(banks)
         ]
 
     def _find(self, number: Value, parts: Parts, copy: Value) -> tuple[Value, Value]:

@@ -11,7 +11,7 @@ from hw.functions.datapath import Datapath, Hardware
 from hw.functions.store import Groups, Store, regrouped
 from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
 from hw.primitives.timing import delayed, held, loop_store, named, window, window_place, word_window
 from hw.verilog.modules import Shared, Spelling, function_words, tile_words
 from step.language.function import AccumFunction
@@ -150,7 +150,7 @@ class VectorDatapath(Datapath):
         identity = Cat([C(initial, scalar.bits)] * self.lanes)
         if self.plan.most_rows:  # where nothing was reduced there are no rows
             store.write(valid, group, results)
-            states = Shallow(m, "states", len(results), self.groups)
+            states = Ram(m, "states", len(results), self.groups)
             states.write(valid, group, results)
             word = store.read(window_place(m, "word", self.leave, self.shape.words))
             return Mux(now[0], identity, states.read(entered.number)), word

@@ -21,9 +21,7 @@ class WiresDatapath(Datapath):
 
     plan: Wires
 
-    @property
-    def clocked(self) -> bool:  # type: ignore[override]
-        return self.plan.cycles > 0 or self.plan.reduce
+    clocked = property(lambda self: self.plan.cycles > 0 or self.plan.reduce)
 
     @property
     def spelling(self) -> Spelling:

@@ -12,8 +12,8 @@ from amaranth.lib.wiring import In, Out
 from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import Format, TokenFormat
-from hw.primitives.memories import Deep, Shallow
-from hw.primitives.timing import countdown
+from hw.primitives.memories import Ram
+from hw.primitives.timing import becomes, countdown
 from hw.verilog.modules import Parametric, Spelling, spelled
 
 
@@ -143,7 +143,7 @@ class ChannelFifo(Parametric):
         if self._format.header.size:
             write_place = place(m, "write_place", self._depth, self.i.valid)
             read_place = place(m, "read_place", self._depth, leaves)
-            headers = Shallow(m, "headers", self._format.header.size, self._depth)
+            headers = Ram(m, "headers", self._format.header.size, self._depth)
             headers.write(self.i.valid, write_place, Value.cast(self.i.header))
             m.d.comb += Value.cast(self.o.header).eq(headers.read(read_place))
         if self._format.word_bits:
@@ -160,39 +160,29 @@ class ChannelFifo(Parametric):
             m.d.sync += arrives.eq(begins)
         else:
             _, arrives = countdown(m, "left", most, begins, words)  # words that are being written
-        if self._gears is not None:
-            self._geared(m, *self._gears, begins, arrives)
-            return
+        gears = Gears(m, *self._gears, room, deep=self._deep) if self._gears else None
         oldest = place(m, "oldest", room, self.o.drop, self._places)
-        address = Signal(range(room))
-        following = Signal(range(room))
-        m.d.comb += following.eq(oldest if most == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
-        m.d.sync += address.eq(following)
-        if dynamic:  # every slot has room for the most rows
+        if gears or dynamic:  # every slot has room for a whole value with the most rows
             slot, write_place = place(m, "slot", room, begins, self._places), Signal(range(room), name="word_place")
+        if gears is None or gears.widens:
+            address, following = (Signal(range(room), name=name) for name in ("address", "following"))
+            alone = (self._places if gears else most) == 1
+            m.d.comb += following.eq(oldest if alone else Mux(self.o.open, oldest + self.o.offset, address + 1))
+            m.d.sync += address.eq(following)
+            read_at = following if self._deep else address
+        if gears is not None and gears.widens:
+            m.d.comb += self.o.word.eq(gears.gather(begins, arrives, slot, self.i.word, read_at))
+            return
+        if gears or dynamic:
             m.d.sync += write_place.eq(Mux(begins, slot, write_place + 1))
         else:
             write_place = place(m, "word_place", room, arrives)
-        ring = (Deep if self._deep else Shallow)(m, "words", self._format.word_bits, room)
-        ring.write(arrives, write_place, self.i.word)
-        m.d.comb += self.o.word.eq(ring.read(following if self._deep else address))
-
-    def _geared(self, m: Module, written: TokenFormat, read: TokenFormat, begins: Value, arrives: Value) -> None:
-        """The words, in places of the wider ones."""
-        places = self._places
-        room = (self._depth + self._spare) * places
-        gears = Gears(m, written, read, room, deep=self._deep)
-        oldest = place(m, "oldest", room, self.o.drop, places)
-        first = place(m, "slot", room, begins, places)
-        if written.word_bits > read.word_bits:
-            write_at = Signal(range(room), name="word_place")
-            m.d.sync += write_at.eq(Mux(begins, first, write_at + 1))
-            word = gears.deal(arrives, write_at, self.i.word, self.o.open, oldest, self.o.offset)
+        if gears is not None:
+            word = gears.deal(arrives, write_place, self.i.word, self.o.open, oldest, self.o.offset)
         else:
-            address, following = Signal(range(room), name="address"), Signal(range(room), name="following")
-            m.d.comb += following.eq(oldest if places == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
-            m.d.sync += address.eq(following)
-            word = gears.gather(begins, arrives, first, self.i.word, following if self._deep else address)
+            ring = Ram(m, "words", self._format.word_bits, room, deep=self._deep)
+            ring.write(arrives, write_place, self.i.word)
+            word = ring.read(read_at)
         m.d.comb += self.o.word.eq(word)
 
 
@@ -219,13 +209,8 @@ def _generic(words: int, depth: int, spare: int, deep: bool) -> ChannelFifo:
 def count(m: Module, name: str, most: int, *, up: Value, down: Value, by: int = 1, reset_less: bool = False) -> Signal:
     """A count of up to ``most``: ``by`` more with ``up``, one less with ``down``."""
     count = Signal(range(most + 1), name=name, reset_less=reset_less)
-    with m.If(up & ~down):
-        m.d.sync += count.eq(count + by)
-    with m.Elif(~up & down):
-        m.d.sync += count.eq(count - 1)
-    if by > 1:
-        with m.Elif(up & down):
-            m.d.sync += count.eq(count + (by - 1))
+    more = [(up & down, count + (by - 1))] if by > 1 else []
+    becomes(m, count, (up & ~down, count + by), (~up & down, count - 1), *more)
     return count
 
 

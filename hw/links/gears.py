@@ -12,7 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.links.layout import TokenFormat
 from hw.primitives.delay import DelayLine
-from hw.primitives.memories import Deep, Shallow
+from hw.primitives.memories import Ram
 from hw.primitives.timing import countdown
 from hw.verilog.modules import Shared
 from step.lowering.links import Gathering
@@ -22,9 +22,9 @@ class Gears:
     """Places for the words of ``written``, which are read as those of ``read``; ``room`` places in all."""
 
     def __init__(self, m: Module, written: TokenFormat, read: TokenFormat, room: int, *, deep: bool) -> None:
-        self._m, self._room, self._kind = m, room, Deep if deep else Shallow
-        self._widens = written.word_bits < read.word_bits
-        self.narrow, self.wide = (written, read) if self._widens else (read, written)
+        self._m, self._room, self._deep = m, room, deep
+        self.widens = written.word_bits < read.word_bits
+        self.narrow, self.wide = (written, read) if self.widens else (read, written)
         self._part_bits = (-(-self.wide.word_bits // self.narrow.word_bits) - 1).bit_length()
 
     def split(self, number: Value) -> tuple[Value, Value]:
@@ -52,7 +52,7 @@ class Gears:
         place, part = self.split(number)
         banks = []
         for at in range(1 << self._part_bits):
-            bank = self._kind(m, f"words{at}", self.narrow.word_bits, self._room)
+            bank = Ram(m, f"words{at}", self.narrow.word_bits, self._room, deep=self._deep)
             bank.write(arrives & (part == at), (base + place)[: len(base)], word)
             banks.append(bank.read(read_at))
         return Cat(*banks)[: self.wide.word_bits]
@@ -69,10 +69,10 @@ class Gears:
         following, chosen = Signal.like(base, name="following"), Signal(len(part), name="part")
         m.d.comb += following.eq(next_base + place)
         m.d.sync += chosen.eq(part)
-        ring = self._kind(m, "words", self.wide.word_bits, self._room)
+        ring = Ram(m, "words", self.wide.word_bits, self._room, deep=self._deep)
         ring.write(arrives, write_at, word)
         address = following
-        if self._kind is Shallow:
+        if not self._deep:
             address = Signal.like(base, name="address")
             m.d.sync += address.eq(following)
         place_word, size = ring.read(address), self.narrow.word_bits

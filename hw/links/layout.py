@@ -12,7 +12,7 @@ means nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -24,25 +24,6 @@ from step.lowering.links import Span, item_bits, rows_bits, stop_bits, words
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans.rows import largest
 from step.lowering.plans.rows import word_bits as widest_word
-
-
-class Format(Protocol):
-    """Formats that a channel may carry: the fields of a header, and words of data that follow one cycle behind it.
-
-    ``word_bits`` is 0 where there is no data; ``words`` are those of a value, ``most_rows`` as of a `TokenFormat`.
-    """
-
-    @property
-    def header(self) -> data.StructLayout: ...
-
-    @property
-    def word_bits(self) -> int: ...
-
-    @property
-    def words(self) -> int: ...
-
-    @property
-    def most_rows(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -178,10 +159,7 @@ class TileFormat:
     word_bits: int
     words: int
     most_rows: ClassVar[int] = 0
-
-    @property
-    def header(self) -> data.StructLayout:
-        return data.StructLayout({})
+    header: ClassVar = data.StructLayout({})
 
 
 @dataclass(frozen=True)
@@ -213,10 +191,12 @@ class AddressFormat:
     """The address (in beats) of a tile to read."""
 
     word_bits = words = most_rows = 0
+    header = data.StructLayout({"address": 32})
 
-    @property
-    def header(self) -> data.StructLayout:
-        return data.StructLayout({"address": 32})
+
+Format = TokenFormat | TileFormat | HeaderFormat | WriteFormat | AddressFormat
+"""Formats that a channel may carry: the fields of a ``header``, and ``words`` of a value, of ``word_bits`` each, that
+follow one cycle behind it; there are none where these are 0."""
 
 
 class AxiStreamSignature(wiring.Signature):

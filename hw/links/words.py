@@ -5,20 +5,13 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from hw.links.layout import TokenFormat
+from hw.primitives.timing import held
 
 
 def whole(m: Module, name: str, word: Value, phase: Value, format: TokenFormat, last: int) -> Value:
     """An element of one item, of which ``word`` has word ``phase``, in the cycle with the phase ``last``."""
-    words: list[Value] = []
-    for number in range(format.words):
-        if number == last:
-            words.append(word)
-            break
-        kept = Signal(len(word), name=f"{name}_word{number}", reset_less=True)
-        with m.If(phase == number):
-            m.d.sync += kept.eq(word)
-        words.append(kept)
-    return Cat(words)[: format.bits]
+    before = [held(m, word, phase == at, f"{name}_word{at}") for at in range(min(last, format.words))]
+    return Cat(*before, *[word] * (last < format.words))[: format.bits]
 
 
 def in_words(m: Module, element: Value, begins: Value, bits: int) -> Value:

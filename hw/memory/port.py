@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import ProducerSignature, count, place
 from hw.links.layout import AddressFormat, WriteFormat
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import MEMORY_RESET
 
@@ -51,7 +51,7 @@ class OffChipPort(Parametric):
         occupied = count(m, "occupied", self._depth, up=enters, down=leaves, reset_less=True)
         write_place = place(m, "write_place", self._depth, enters, reset_less=True)
         read_place = place(m, "read_place", self._depth, leaves, reset_less=True)
-        headers = Shallow(m, "headers", self._format.header.size, self._depth)
+        headers = Ram(m, "headers", self._format.header.size, self._depth)
         headers.write(enters, write_place, Value.cast(self.i.header))
         m.d.comb += [
             self.i.space.eq((claimed != self._depth) & ~draining),

@@ -12,19 +12,21 @@ REGISTERS = {"ram_style": "registers"}
 """Attributes of a memory made of registers, with a multiplexer behind them."""
 
 
-class Shallow:
-    """``depth`` words of ``width`` bits that are read without a clock.
+class Ram:
+    """``depth`` words of ``width`` bits that are read without a clock, or where it is ``deep``, in block RAM.
 
-    LUT RAM has 16 words however few are used: of two a multiplexer is smaller, and one is a register.
+    LUT RAM has 16 words however few are used: of two a multiplexer is smaller, and one is a register. Of block RAM a
+    word is read a cycle behind its place, and none in the cycle in which it is written.
     """
 
-    def __init__(self, m: Module, name: str, width: int, depth: int) -> None:
-        self._m = m
+    def __init__(self, m: Module, name: str, width: int, depth: int, *, deep: bool = False) -> None:
+        self._m, self._deep = m, deep
         self._words: Signal | Memory
-        if depth == 1:
+        if depth == 1 and not deep:
             self._words = Signal(width, name=name, reset_less=True)
             return
-        self._words = Memory(shape=width, depth=depth, init=[], attrs=REGISTERS if depth == 2 else {})
+        attrs = BLOCK_RAM if deep else REGISTERS if depth == 2 else {}
+        self._words = Memory(shape=width, depth=depth, init=[], attrs=attrs)
         m.submodules[name] = self._words
 
     def write(self, enable: Value, place: Value, word: Value) -> None:
@@ -37,29 +39,9 @@ class Shallow:
         self._m.d.comb += [port.en.eq(enable), port.addr.eq(place), port.data.eq(word)]
 
     def read(self, place: Value) -> Value:
-        """The word at ``place``, in the same cycle."""
+        """The word at ``place``, in the same cycle, or a cycle later."""
         if isinstance(self._words, Signal):
             return self._words
-        port = self._words.read_port(domain="comb")
-        self._m.d.comb += port.addr.eq(place)
-        data: Value = port.data
-        return data
-
-
-class Deep(Shallow):
-    """``depth`` words of ``width`` bits in block RAM, of which one is read a cycle behind its place.
-
-    No word may be read in the cycle in which it is written.
-    """
-
-    def __init__(self, m: Module, name: str, width: int, depth: int) -> None:
-        self._m = m
-        self._words = Memory(shape=width, depth=depth, init=[], attrs=BLOCK_RAM)
-        m.submodules[name] = self._words
-
-    def read(self, place: Value) -> Value:
-        """The word that was at ``place`` a cycle ago."""
-        port = self._words.read_port()
-        self._m.d.comb += [port.en.eq(1), port.addr.eq(place)]
-        data: Value = port.data
-        return data
+        port = self._words.read_port(domain="sync" if self._deep else "comb")
+        self._m.d.comb += [*([port.en.eq(1)] if self._deep else []), port.addr.eq(place)]
+        return port.data

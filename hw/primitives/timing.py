@@ -7,7 +7,14 @@ from typing import Any
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
+
+
+def becomes(m: Module, register: Signal, *cases: tuple[Value, Any]) -> None:
+    """Let ``register`` become the value of the first of the ``cases`` whose condition holds; else it stays."""
+    for at, (when, value) in enumerate(cases):
+        with m.Elif(when) if at else m.If(when):
+            m.d.sync += register.eq(value)
 
 
 def counts(m: Module, number: Signal, when: Value, last: Value) -> None:
@@ -21,10 +28,7 @@ def countdown(m: Module, name: str, most: int, begins: Value, cycles: Any) -> tu
     whether it is above 0."""
     left, runs = Signal(range(most + 1), name=name), Signal(name=f"{name}_runs")
     m.d.comb += runs.eq(left != 0)
-    with m.If(begins):
-        m.d.sync += left.eq(cycles)
-    with m.Elif(runs):
-        m.d.sync += left.eq(left - 1)
+    becomes(m, left, (begins, cycles), (runs, left - 1))
     return left, runs
 
 
@@ -66,7 +70,7 @@ def registered(m: Module, value: Value, name: str) -> Signal:
 
 def held(m: Module, value: Value, when: Value, name: str) -> Signal:
     """``value``, which is data, as it was in the last cycle with ``when``."""
-    register = Signal(len(value), name=name, reset_less=True)
+    register = Signal(value.shape(), name=name, reset_less=True)
     with m.If(when):
         m.d.sync += register.eq(value)
     return register
@@ -78,7 +82,7 @@ def loop_store(m: Module, depth: int, read_place: Value, write: Value, result: V
     ``result`` becomes the next one's, from part 0 on, where ``write`` is set; it can be read in the next cycle.
     """
     place, _ = counter(m, depth, "state_place", write)
-    states = Shallow(m, "states", len(result), depth)
+    states = Ram(m, "states", len(result), depth)
     states.write(write, place, result)
     return states.read(read_place)
 
@@ -97,10 +101,7 @@ def window(m: Module, name: str, begins: Value, count: int, known: Value | None 
             m.d.sync += [active.eq(left != 1), number.eq(number + 1), left.eq(left - 1)]
         return active, number, active & (left == 1)
     number, last = counter(m, count, f"{name}_number", active)
-    with m.If(begins):
-        m.d.sync += active.eq(1)
-    with m.Elif(last):
-        m.d.sync += active.eq(0)
+    becomes(m, active, (begins, 1), (last, 0))
     return active, number, active & last
 
 

@@ -8,9 +8,9 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath
 from hw.links.words import in_words, whole
-from hw.primitives.timing import delayed, loop_store, word_window
+from hw.primitives.timing import becomes, delayed, held, loop_store, word_window
 from hw.rules.moving import words_of
-from hw.rules.numbers import both, const
+from hw.rules.numbers import const
 from hw.rules.values import RESULT, STATE
 from hw.rules.writing import Writing
 from hw.verilog.modules import Shared
@@ -23,7 +23,7 @@ class Application(Writing):
     def write(self) -> None:
         executed, (puts, token) = self._executed, self._executed.end.put(0)
         self._rule = self._firing.unit.rule
-        self._value, self._emits = self._made(executed.flag("applies")), self._made(both(puts, token.has_value))
+        self._value, self._emits = self._made(executed.flag("applies")), self._made(puts & token.has_value)
         dynamic = self._rule.result.most_rows > 0
         self._state_rows = Mux(self._emits, self._made(token.carries.rows), 0) if dynamic else 0
         super().write()
@@ -86,10 +86,7 @@ class Application(Writing):
             return datapath
         phase, gathers, final = firing.phase(), Signal(), rule.plan.gathering
         last = gathers & (phase == final)
-        with m.If(firing.fires & self._value):
-            m.d.sync += gathers.eq(1)
-        with m.Elif(last):
-            m.d.sync += gathers.eq(0)
+        becomes(m, gathers, (firing.fires & self._value, 1), (last, 0))
         m.d.comb += datapath.start.eq(last)
         for port, format in enumerate(rule.reads):
             operand = getattr(datapath, f"operand{port}")
@@ -105,10 +102,7 @@ class Application(Writing):
         arrives = firing.delayed(firing.fired(self._value))
         state: Value = Const(sum(executed.initial.items), len(result))
         if STATE in executed.ways(0).values():
-            left = Signal(len(result), reset_less=True)
-            with self._m.If(arrives):
-                self._m.d.sync += left.eq(result)
-            state = Mux(firing.delayed(first), state, left)
+            state = Mux(firing.delayed(first), state, held(self._m, result, arrives, "left"))
         return Mux(arrives, result, state)
 
     def _one_behind(self, word: Value, begins: Value) -> Value:
@@ -119,10 +113,8 @@ class Application(Writing):
             now = Cat(firing.fired(self._value), firing.registered(begins))
         comes, first = firing.delayed(now)
         number, (passes,) = word_window(m, comes, [result.cycles])
-        held = Signal(reset_less=True)
-        with m.If(comes):
-            m.d.sync += held.eq(first)
+        began = held(m, first, comes, "held")
         literal = self._executed.initial
         initial = [Const(sum(literal.items), len(word))] if result.control else words_of(literal, result)
         before = loop_store(m, result.cycles, number, passes, word)
-        return Mux(Mux(comes, first, held), Array(initial)[number], before)
+        return Mux(Mux(comes, first, began), Array(initial)[number], before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
@@ -9,7 +10,7 @@ from typing import Any
 
 from hw.rules.expressions import Expressions, given
 from hw.rules.facts import Law, never
-from hw.rules.numbers import Number, add, bit, both, const, either, equal, has, invert, leaf, less, mask_of, node
+from hw.rules.numbers import Number, bit, const, equal, has, leaf, less, mask_of, node
 from hw.rules.values import (
     ANY,
     COMPUTED,
@@ -85,8 +86,8 @@ class Calls(Expressions):
             self.refuse(call, str(call), f"{word} is said of one {side}")
         if word in ("take", "put") and not never(path.flag(word, port.number), path.facts):
             self.refuse(call, f"a second {word} of {side} {port.number}", "a firing has one at most")
-        there = either(path.flag("need", port.number), _shows(port))
-        if word == "take" and not never(invert(there), path.facts):
+        there = path.flag("need", port.number) | _shows(port)
+        if word == "take" and not never(~there, path.facts):
             self.refuse(call, f"a take of input {port.number} without need", "say need of it before")
         self.in_order(call, path, word)
         path.said[word, port.number] = const(1)
@@ -130,7 +131,7 @@ class Calls(Expressions):
 
     def _fails(self, path: Path, wrong: Number, fault: Fault) -> None:
         """Break the contract where something is ``wrong``."""
-        path.said["fails",] = either(path.said.get(("fails",), (const(0),))[0], wrong), fault
+        path.said["fails",] = path.said.get(("fails",), (const(0),))[0] | wrong, fault
 
     def _arriving(self, call: RuleTerm, values: list[Carried], first: int | Span | None = None) -> Carried:
         """The values of inputs one after the other, or an item that begins with word ``first`` of one."""
@@ -149,7 +150,7 @@ class Calls(Expressions):
         """Result of the datapath for the values of all inputs, behind its state."""
         sources = [each.source if isinstance(each, Carried) else ANY for each in values]
         begins, kept = (self._picked(sources[0], each) for each in (self.parameters.get("initial"), STATE))
-        if applied.reduces and not never(invert(either(begins, kept)), path.facts):
+        if applied.reduces and not never(~(begins | kept), path.facts):
             self.refuse(call, str(call), "its first operand is the state, or the initial one")
         if sources[applied.reduces :] != [each.carries.source for each in self.fronts]:
             self.refuse(call, str(call), "its operands are the values of all inputs")
@@ -158,7 +159,7 @@ class Calls(Expressions):
         path.said["applies",], path.said["begins",] = const(1), begins if applied.reduces else const(0)
         rows = ANY
         if applied.rows is not None and self.outputs[0].most_rows:
-            rows = reduce(add, [*(values[place].rows for place in applied.rows.of), const(applied.rows.more)])
+            rows = reduce(operator.add, [*(values[place].rows for place in applied.rows.of), const(applied.rows.more)])
         return Carried(const(1), self.source(RESULT), rows=rows)
 
     def _picked(self, source: Any, wanted: Any) -> Number:
@@ -168,7 +169,7 @@ class Calls(Expressions):
         """The mask ``seen`` with the index that a value is, which it must not have."""
         index = self._control(call, value)
         one = node("only", index, bound)
-        self._fails(path, either(invert(less(index, const(bound))), has(seen, one)), Fault.OUT_OF_RANGE)
+        self._fails(path, ~less(index, const(bound)) | has(seen, one), Fault.OUT_OF_RANGE)
         return node("with", seen, one, bound)
 
     def _listed(self, call: RuleTerm, listing: Listing, number: Number) -> Carried:
@@ -185,8 +186,7 @@ class Calls(Expressions):
         """The control of a ``value`` that decides."""
         if not isinstance(value, Carried) or value.control is ANY:
             self.refuse(call, str(call), "it is said of a value that is control")
-        found: Number = value.control
-        return found
+        return value.control
 
     def _targets(self, call: RuleTerm, path: Path, selector: Any) -> Number:
         """Number of bits that are set: pairs are added, then pairs of those sums."""
@@ -194,14 +194,13 @@ class Calls(Expressions):
         sums = [bit(mask, place) for place in range(mask.hi.bit_length())]
         while len(sums) > 1:
             alone = sums[len(sums) & ~1 :]
-            sums = [add(one, other) for one, other in zip(sums[::2], sums[1::2], strict=False)] + alone
+            sums = [one + other for one, other in zip(sums[::2], sums[1::2], strict=False)] + alone
         return sums[0]
 
     def _rows_of(self, call: RuleTerm, path: Path, tile: Any) -> Number:
         if not isinstance(tile, Carried) or tile.rows is ANY:
             self.refuse(call, str(call), "it is said of tiles of dynamic size")
-        found: Number = tile.rows
-        return found
+        return tile.rows
 
     def _reserve(self, call: RuleTerm, path: Path, port: Any, cycles: Number) -> None:
         if cycles is not const(self.parameters.get("burst", 0)):
@@ -220,7 +219,7 @@ class Calls(Expressions):
             self.refuse(call, str(call), "a state word says which inputs they are")
         for place, each in enumerate(ports):
             key = "need", each.number
-            path.said[key] = either(path.flag(*key), bit(mask, place))
+            path.said[key] = path.flag(*key) | bit(mask, place)
         numbers = [self.fronts[each.number].numbers() for each in ports]
         if any(each.keys() != numbers[0].keys() for each in numbers):
             self.refuse(call, str(call), "they are inputs of one kind")
@@ -232,7 +231,7 @@ class Calls(Expressions):
         return token
 
     def _need_any(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> None:
-        path.said["starves",] = either(path.flag("starves"), equal(self._waiting(call, path, ports, mask), const(0)))
+        path.said["starves",] = path.flag("starves") | equal(self._waiting(call, path, ports, mask), const(0))
 
     def _waiting(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Number:
         return node("within", *self._seen(ports, mask))
@@ -264,7 +263,7 @@ def _shows(port: Port) -> Number:
 
 
 def _going(rule: Calls, ports: list[Port]) -> Number:
-    return mask_of([invert(both(_shows(each), rule.fronts[each.number].done)) for each in ports])
+    return mask_of([~(_shows(each) & rule.fronts[each.number].done) for each in ports])
 
 
 WORDS: Mapping[Any, Callable[..., Any]] = {

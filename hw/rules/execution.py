@@ -11,7 +11,7 @@ from typing import Any
 from hw.links.layout import TokenFormat
 from hw.rules.expressions import SOURCE, given
 from hw.rules.facts import Facts, Law, never
-from hw.rules.numbers import Number, add, both, const, equal, invert, leaf
+from hw.rules.numbers import Number, const, equal, leaf
 from hw.rules.results import Results
 from hw.rules.values import ANY, COMPUTED, STATE, Carried, Listing, Path, Said, Symbol, joined
 from hw.rules.words import Words
@@ -53,8 +53,8 @@ class Execution(Results):
         self.flag = self.end.flag
         starves = self.flag("starves")
         for key, said in self.end.said.items():  # it fires then, and does nothing: nothing else waits for the condition
-            if key[0] in DOES and not never(both(starves, said), self.end.facts):
-                self.end.said[key] = both(said, invert(starves))
+            if key[0] in DOES and not never(starves & said, self.end.facts):
+                self.end.said[key] = said & ~starves
         self._check_room()
         self._check_counters()
         for port, format in enumerate(outputs):
@@ -85,8 +85,7 @@ class Execution(Results):
     def rows(self) -> Number | None:
         """The rows of the tiles of dynamic size by which the firing takes its time; None: there are none."""
         if ("resize",) in self.end.said:
-            found: Number = self.end.said["resize",]
-            return found
+            return self.end.said["resize",]
         return next(iter(self.rows_put()), None)
 
     def _opened(self, inputs: Sequence[TokenFormat]) -> tuple[Span, ...]:
@@ -107,7 +106,7 @@ class Execution(Results):
         for port in range(len(self.outputs)):
             put, room = self.flag("put", port), self.flag("room", port)
             for one, other, what in ((put, room, "a put without room"), (room, put, "room without a put")):
-                if not never(both(self.flag("live"), both(one, invert(other))), self.facts):
+                if not never(self.flag("live") & (one & ~other), self.facts):
                     hint = "a firing says room for what it puts, no more"
                     self.refuse(self.rule.body[0], f"{what} for output {port}", hint)
 
@@ -116,7 +115,7 @@ class Execution(Results):
         for name, entry in self.counters.items():
             (word, loops, _), after = entry.args, self.end.said.get(("word", name))
             last, begins = equal(word, const(len(loops) - 1)), self.words.initial[name, ""] == 0
-            for ends, wanted in ((True, const(0)), (False, add(word, const(1)))):
+            for ends, wanted in ((True, const(0)), (False, word + const(1))):
                 path = self.end.facts.assume(last, ends)
                 if not begins or after is None or path is None or path.simple(after) is not path.simple(wanted):
                     hint = "it goes from 0 to the last one, by one, and begins again"

@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.links.layout import TokenFormat
 from hw.links.packing import items_of
-from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
+from hw.rules.numbers import Number, const, equal, less, node
 from hw.rules.values import ANY, Arriving, Carried, Listing, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import refuse
 from step.firing.declared import Applied
@@ -26,11 +26,11 @@ TABLE = 32
 
 COMPARED: Mapping[str, Callable[[Number, Number], Number]] = {
     "==": equal,
-    "!=": lambda a, b: invert(equal(a, b)),
+    "!=": lambda a, b: ~equal(a, b),
     "<": less,
-    ">=": lambda a, b: invert(less(a, b)),
+    ">=": lambda a, b: ~less(a, b),
     ">": lambda a, b: less(b, a),
-    "<=": lambda a, b: invert(less(b, a)),
+    "<=": lambda a, b: ~less(b, a),
 }
 
 
@@ -78,14 +78,14 @@ class Expressions:
                     more = self.truth(each, way)
                     if way.said != path.said:
                         self.refuse(each, f"{each} inside of a condition", "say it before that")
-                    found = both(found, more) if every else either(found, more)
+                    found = found & more if every else found | more
                     behind = way.fork(more)[0 if every else 1]
                     if behind is None:
                         break
                     way = behind
                 return found
             case "not", operand:
-                return invert(self.truth(operand, path))
+                return ~self.truth(operand, path)
         found = self.value(test, path)
         if not isinstance(found, Number):
             self.refuse(test, f"{test} as a condition", "say `is None` of what may be missing")
@@ -127,18 +127,18 @@ class Expressions:
                 found = self.value(token, path)
                 if not isinstance(found, Symbol | None):
                     self.refuse(term, str(term), "only tokens may be missing")
-                return const(1) if found is None else invert(found.there)
+                return const(1) if found is None else ~found.there
             case "compare", *parts:
                 found = const(1)
                 for each in parts:
                     a, b = (self.number(operand, path) for operand in each.parts)
-                    found = both(found, path.facts.simple(COMPARED[each.op](a, b), 0))
+                    found &= path.facts.simple(COMPARED[each.op](a, b), 0)
                 return found
             case "+" | "-" as op, *parts:
                 a, b = (self.number(each, path) for each in parts)
-                return add(a, b) if op == "+" else subtract(a, b)
+                return a + b if op == "+" else a - b
             case "negative", operand:
-                return subtract(const(0), self.number(operand, path))
+                return const(0) - self.number(operand, path)
             case "either", test, body, orelse:
                 return self.either(self.truth(test, path), body, orelse, path)
             case "entry", listed, place:
@@ -167,9 +167,9 @@ class Expressions:
         if term.kind == BOOL and isinstance(found, list):
             listed, found = found, const(0)
             for each in listed:
-                found = either(found, each.when if isinstance(each, Port) else const(1))
+                found |= each.when if isinstance(each, Port) else const(1)
         elif term.kind == BOOL and isinstance(found, Number) and not found.is_flag:
-            found = path.facts.simple(invert(equal(found, const(0))), 0)
+            found = path.facts.simple(~equal(found, const(0)), 0)
         return found
 
     def _own(self, term: RuleTerm, name: str, path: Path) -> Any:

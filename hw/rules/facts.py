@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 
-from hw.rules.numbers import Number, Range, both, const, either, invert, node, range_of
+from hw.rules.numbers import Number, Range, const, node, range_of
 
 Law = Callable[[int, int], list[tuple[Number, int, int]]]
 """Law of a number that is in some range: which others are in which then."""
 
-LOGIC: Mapping[str, Callable[..., Number]] = {"and": both, "or": either, "not": invert}
+LOGIC: Mapping[str, Callable[..., Number]] = {"and": operator.and_, "or": operator.or_, "not": operator.invert}
 
 DEPTH = 3
 """So many levels of an expression are simplified by what is known."""
@@ -122,11 +123,11 @@ def pick(test: Number, a: Number, b: Number, yes: Facts, no: Facts) -> Number:
     for one, other, path in ((a, b, yes), (b, a, no)):
         if path.simple(other) is one:
             return other
-    for arm, other, condition in ((b, a, test), (a, b, invert(test))):  # a flag that is fixed in one arm
+    for arm, other, condition in ((b, a, test), (a, b, ~test)):  # a flag that is fixed in one arm
         if arm is const(0) and (other is const(1) or other.is_flag):
-            return both(condition, other)
+            return condition & other
         if arm is const(1) and (other is const(0) or other.is_flag):
-            return either(invert(condition), other)
+            return ~condition | other
     (al, ah), (bl, bh) = yes.range(a), no.range(b)  # what the arms know is known of both
     return node("mux", test, a, b, (min(al, bl), max(ah, bh)))
 

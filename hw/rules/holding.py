@@ -9,7 +9,7 @@ from typing import Any
 
 from hw.rules.calls import Calls
 from hw.rules.facts import never
-from hw.rules.numbers import Number, bit, both, const, either, equal, invert, leaf, less
+from hw.rules.numbers import Number, bit, const, equal, leaf, less
 from hw.rules.states import possible
 from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves, picked
 from hw.rules.words import Words
@@ -31,8 +31,7 @@ class Holding(Calls):
 
     def token(self, port: int) -> Symbol:
         """The token that goes out on output ``port``."""
-        found: Symbol = self.end.said.get(("token", port), Symbol())
-        return found
+        return self.end.said.get(("token", port), Symbol())
 
     def ways(self, port: int) -> dict[int, Any]:
         """The sources of the words that go out on output ``port``, by number."""
@@ -57,21 +56,21 @@ class Holding(Calls):
         (name,) = (name for name, each in self.words.held.items() if each == port)
         before, _, fresh = self._holds(self.end, name, port)
         goes = self.goes(self.end, port, None)
-        stays, lost = both(ahead, invert(taken)), both(taken, invert(either(goes, either(before, fresh))))
+        stays, lost = ahead & ~taken, taken & ~(goes | (before | fresh))
         live = self.end.flag("live")
-        goes = goes if self.never(both(live, stays), self.end) else both(goes, invert(stays))
-        return goes if self.never(both(live, lost), self.end) else either(goes, lost)
+        goes = goes if self.never(live & stays, self.end) else goes & ~stays
+        return goes if self.never(live & lost, self.end) else goes | lost
 
     def taken(self, path: Path, port: int) -> Number:
         """Whether a value is taken from input ``port``."""
-        return both(path.flag("take", port), self.fronts[port].has_value)
+        return path.flag("take", port) & self.fronts[port].has_value
 
     def goes(self, path: Path, port: int, held: bool | None = False) -> Number:
         """Whether the value of input ``port`` that is ``held``, or the one in front, or any (None), goes out."""
         found = const(0)
         for output in range(len(self.outputs)):
             puts, token = path.put(output)
-            found = either(found, both(puts, self._is_of(token, port, held)))
+            found |= puts & self._is_of(token, port, held)
         return found
 
     def _is_of(self, token: Symbol, port: int, held: bool | None) -> Number:
@@ -83,25 +82,25 @@ class Holding(Calls):
                 return const(0)
             return const(1) if words.mask is None else bit(words.mask, words.ports.index(port))
 
-        return const(0) if token.carries is ANY else both(token.has_value, picked(token.carries.source, wanted))
+        return const(0) if token.carries is ANY else token.has_value & picked(token.carries.source, wanted)
 
     def _holds(self, path: Path, name: str, port: int) -> tuple[Number, Number, Number]:
         """Whether word ``name`` holds a value, and still holds it behind the firing, or the one in front."""
         changes, after = path.flag("next", name), path.said.get(("word", name), NOTHING)
         before = self.present[name].has_value
-        kept = either(both(changes, self._is_of(after, port, True)), both(invert(changes), before))
-        return before, kept, both(changes, self._is_of(after, port, False))
+        kept = changes & self._is_of(after, port, True) | ~changes & before
+        return before, kept, changes & self._is_of(after, port, False)
 
     def _possible(self) -> Number:
         """Whether it can be so: every token is Done, an empty or a value; those that do not differ are alike; and what
         the flags among the state words can be."""
         found, flags = const(1), dict[Number, tuple[int, Number]]()
         for token in self.fronts:
-            found = both(found, either(token.has_value, either(token.done, less(const(0), token.rank))))
+            found &= token.has_value | (token.done | less(const(0), token.rank))
         for port in self.aligned:
             (one, other), differs = (self.fronts[each].has_value for each in (0, port)), leaf(("differ", 0, port), 0, 1)
-            same = either(both(one, other), both(invert(one), invert(other)))
-            found = both(found, either(differs, same))
+            same = one & other | ~one & ~other
+            found &= differs | same
         for name, word in self.present.items():
             if name in self.words.kept:
                 continue
@@ -109,13 +108,13 @@ class Holding(Calls):
             now, then = (each.there if isinstance(each, Symbol) else each for each in (word, after))
             if now.op == "leaf" and now.is_flag:
                 changes = self.end.flag("next", name)
-                then = either(both(changes, equal(then, const(1))), both(invert(changes), now))
+                then = changes & equal(then, const(1)) | ~changes & now
                 flags[now] = self.words.initial.get(now.args[0], 0), then
-        return both(found, possible(flags, self.end.flag("live"), self.end.facts))
+        return found & possible(flags, self.end.flag("live"), self.end.facts)
 
     def never(self, wrong: Number, path: Path) -> bool:
         """Whether nothing is ``wrong`` on ``path``."""
-        return never(both(wrong, self.possible), path.facts)
+        return never(wrong & self.possible, path.facts)
 
     def check_moves(self) -> None:
         """Refuse paths on which words would be lost, or sent twice, or be those of another value."""
@@ -126,14 +125,14 @@ class Holding(Calls):
         for port in range(len(self.outputs)):
             for place, path in self.ends:
                 puts, token = path.put(port)
-                if not self.never(both(puts, invert(token.there)), path):
+                if not self.never(puts & ~token.there, path):
                     hint = "ask before whether it `is None`"
                     self.refuse(place, f"a put in output {port} of what may be None", hint)
         for place, path in self.ends if self.compares_ages else ():
             for port, each in enumerate(self.passing.ports):
                 needed, taken = bit(self.passing.mask, port), path.flag("take", each)
-                differs = either(both(needed, invert(taken)), both(taken, invert(needed)))
-                if not self.never(both(differs, invert(path.flag("ENDS"))), path):
+                differs = needed & ~taken | taken & ~needed
+                if not self.never(differs & ~path.flag("ENDS"), path):
                     hint = "inputs that wait for each other are taken by need_each alone"
                     self.refuse(place, f"another take of input {each} than that of what passes", hint)
         for name, port in self.words.held.items():
@@ -148,24 +147,24 @@ class Holding(Calls):
         value, word = f"a value of input {port}", f"self.{name}"
         taken, ahead, goes = self.taken(path, port), self.goes(path, port), self.goes(path, port, True)
         before, kept, fresh = self._holds(path, name, port)
-        lost = both(taken, invert(either(ahead, fresh)))
+        lost = taken & ~(ahead | fresh)
         once, first = "what is held is put once, and held no longer then", f"put what {word} holds first"
         return (
-            (both(goes, kept), f"a value in {word} that is put and held", once),
-            (both(ahead, fresh), f"{value} that is put, and held in {word}", once),
+            (goes & kept, f"a value in {word} that is put and held", once),
+            (ahead & fresh, f"{value} that is put, and held in {word}", once),
             (
-                both(before, invert(either(goes, kept))),
+                before & ~(goes | kept),
                 f"a value in {word} that is held no longer and was not put",
                 f"{first}: a value that is not to go out is taken where none is held",
             ),
-            (both(fresh, invert(taken)), f"{value} in {word} that is not taken", "take what is held from now on"),
+            (fresh & ~taken, f"{value} in {word} that is not taken", "take what is held from now on"),
             (
-                both(before, ahead),
+                before & ahead,
                 f"{value} that is put ahead of the one in {word}",
                 f"{first}: words leave in the order in which they came",
             ),
             (
-                both(before, lost),
+                before & lost,
                 f"{value} that is taken, and goes nowhere, behind the one in {word}",
                 f"{first}, and take the other in a firing of its own, in which nothing is held",
             ),

@@ -20,6 +20,23 @@ class Number:
     def __repr__(self) -> str:
         return str(self.lo) if self.op == "const" else f"{self.op}{self.args}"
 
+    def __and__(self, other: Number) -> Number:
+        return _junction("and", self, other, neutral=1)
+
+    def __or__(self, other: Number) -> Number:
+        return _junction("or", self, other, neutral=0)
+
+    def __invert__(self) -> Number:
+        if self.op == "const":
+            return const(1 - self.lo)
+        return self.args[0] if self.op == "not" else node("not", self)
+
+    def __add__(self, other: Number) -> Number:
+        return other if self is const(0) else self if other is const(0) else node("add", self, other)
+
+    def __sub__(self, other: Number) -> Number:
+        return self if other is const(0) else node("sub", self, other)
+
     @property
     def is_kept(self) -> bool:
         """Whether it is a part of a state word, or a choice of such."""
@@ -95,38 +112,11 @@ def range_of(op: str, args: tuple[Any, ...], of: Callable[[Number], Range]) -> R
     return int(a == b == c == d), int(a <= d and c <= b)  # "eq"
 
 
-def both(a: Number, b: Number) -> Number:
-    """Whether ``a`` and ``b``."""
-    return _junction("and", a, b, neutral=1)
-
-
-def either(a: Number, b: Number) -> Number:
-    """Whether ``a`` or ``b``."""
-    return _junction("or", a, b, neutral=0)
-
-
 def _junction(op: str, a: Number, b: Number, neutral: int) -> Number:
     for one, other in ((a, b), (b, a)):
         if one.op == "const":
             return other if one.lo == neutral else one
     return a if a is b else node(op, a, b)
-
-
-def invert(a: Number) -> Number:
-    """Whether not ``a``."""
-    if a.op == "const":
-        return const(1 - a.lo)
-    return a.args[0] if a.op == "not" else node("not", a)
-
-
-def add(a: Number, b: Number) -> Number:
-    """``a + b``."""
-    return b if a is const(0) else a if b is const(0) else node("add", a, b)
-
-
-def subtract(a: Number, b: Number) -> Number:
-    """``a - b``."""
-    return a if b is const(0) else node("sub", a, b)
 
 
 def less(a: Number, b: Number) -> Number:
@@ -137,7 +127,7 @@ def less(a: Number, b: Number) -> Number:
 def equal(a: Number, b: Number) -> Number:
     """Whether ``a == b``."""
     if b.op == "const" and b.lo in (0, 1) and a.is_flag:
-        return a if b.lo else invert(a)
+        return a if b.lo else ~a
     return const(1) if a is b else node("eq", a, b)
 
 
@@ -154,8 +144,7 @@ def mask_of(flags: Sequence[Number]) -> Number:
 def bit(number: Number, place: int) -> Number:
     """Bit ``place`` of ``number``."""
     if number.op == "cat":
-        found: Number = number.args[place]
-        return found
+        return number.args[place]
     if number.is_flag and not place:
         return number
     return const(number.lo >> place & 1) if number.op == "const" else node("bit", number, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hw.rules.holding import Holding
-from hw.rules.numbers import Number, both, const, either, invert
+from hw.rules.numbers import Number, const
 from hw.rules.values import ANY, Path
 from step.firing.terms import RuleTerm
 from step.lowering.links import Span
@@ -40,18 +40,16 @@ class Pace(Holding):
     def _check_words_pass(self, place: RuleTerm, path: Path) -> None:
         for port, format in enumerate(self.outputs):
             puts, token = path.put(port)
-            computes = either(path.flag("COMPUTES"), path.flag("reserve", port))
+            computes = path.flag("COMPUTES") | path.flag("reserve", port)
             gathers = format.control and not all(each.is_whole for each in self.split(port)[0])
-            if (gathers or format.words > 1) and not self.never(
-                both(both(puts, token.has_value), invert(computes)), path
-            ):
+            if (gathers or format.words > 1) and not self.never(puts & token.has_value & ~computes, path):
                 hint = "its words pass in the cycles behind the firing: return COMPUTES"
                 self.refuse(place, f"a value put in output {port} by a firing that does not compute", hint)
         for port, begin in enumerate(self.offsets):
             if begin.rows:
                 computes = path.flag("COMPUTES")
                 taken, goes = self.taken(path, port), self.goes(path, port)
-                if not self.never(either(both(taken, invert(computes)), both(goes, invert(taken))), path):
+                if not self.never(taken & ~computes | goes & ~taken, path):
                     hint = "a firing takes what it puts of them, and returns COMPUTES"
                     self.refuse(place, f"words of input {port} that come behind tiles of dynamic size", hint)
 
@@ -62,12 +60,12 @@ class Pace(Holding):
             if not format.most_rows:
                 continue
             puts, token = path.put(port)
-            timed = either(timed, puts)
+            timed |= puts
             other = one is not None and token.carries is not ANY and token.carries.rows not in (one, ANY)
-            wrong = puts if other else both(puts, invert(token.has_value))
-            if not self.never(both(computes, wrong), path):
+            wrong = puts if other else puts & ~token.has_value
+            if not self.never(computes & wrong, path):
                 hint = "a firing that computes takes the time of the tile that it puts"
                 self.refuse(place, f"a token put in output {port} without the rows of the firing", hint)
-        if not self.never(both(computes, invert(timed)), path):
+        if not self.never(computes & ~timed, path):
             hint = "it puts a tile of dynamic size, or names one by self.resize"
             self.refuse(place, "the time of a firing that computes without rows", hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from hw.rules.numbers import Number, both, const, either, invert
+from hw.rules.numbers import Number, const
 from hw.rules.pace import Pace
 from hw.rules.values import ANY, RESULT, STATE, Literal
 
@@ -28,7 +28,7 @@ class Results(Pace):
         """Whether the state before a firing that applies the function, or puts a state, is the initial one."""
         applies, puts = self.flag("applies"), self._puts(self.parameters.get("initial"))
         begins: Number = self.end.said.get(("begins",), const(1))
-        return begins if puts is const(0) else either(both(applies, begins), both(invert(applies), puts))
+        return begins if puts is const(0) else applies & begins | ~applies & puts
 
     @cached_property
     def initial(self) -> Literal:
@@ -45,20 +45,17 @@ class Results(Pace):
         place, applies, (puts, token) = self.rule.body[0], self.flag("applies"), self.end.put(0)
         if applies is const(0):
             return
-        emits, given = both(puts, token.has_value), self.parameters.get("initial")
+        emits, given = puts & token.has_value, self.parameters.get("initial")
         other = [each for each in self.ways(0).values() if each not in (RESULT, STATE, given)]
         if len(self.outputs) > 1 or other:
             self.refuse(place, "what goes out beside a result", "it is that, the state or self.initial, in one output")
         if self.words.kept and (self.end.said["begins",] is const(0) or (self.puts_before and not self.initial.items)):
             self.refuse(place, "a reduction that does not begin", "its first operand is self.initial then")
-        if self.puts_before:
-            late = both(emits, invert(applies))
-        else:
-            late = both(applies, both(emits, invert(self._puts(RESULT))))
+        late = emits & ~applies if self.puts_before else applies & (emits & ~self._puts(RESULT))
         for wrong, what, hint in (
-            (invert(self.flag("COMPUTES")), "that does not compute", "return COMPUTES"),
+            (~self.flag("COMPUTES"), "that does not compute", "return COMPUTES"),
             (late, "that puts another state", "it puts the state before it, always, or what it makes of it"),
-            *((invert(self.flag("next", name)), f"that self.{name} does not get", HELD) for name in self.words.kept),
+            *((~self.flag("next", name), f"that self.{name} does not get", HELD) for name in self.words.kept),
         ):
-            if not self.never(both(self.flag("live"), both(late if wrong is late else applies, wrong)), self.end):
+            if not self.never(self.flag("live") & ((late if wrong is late else applies) & wrong), self.end):
                 self.refuse(place, f"a result of a firing {what}", hint)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import product
 
 from hw.rules.facts import Facts, never
-from hw.rules.numbers import Number, both, const, either, invert
+from hw.rules.numbers import Number, const
 
 MOST = 5
 """With more flags than that, anything is taken for possible."""
@@ -18,12 +18,12 @@ def possible(flags: Mapping[Number, tuple[int, Number]], live: Number, facts: Fa
         return const(1)
     states, all_states = [tuple(first for first, _ in flags.values())], [*product((0, 1), repeat=len(flags))]
     for state in states:
-        here = both(live, _same(flags, state))
+        here = live & _same(flags, state)
         behind = (each for each in all_states if each not in states)
-        states += [each for each in behind if not never(both(here, _same([n for _, n in flags.values()], each)), facts)]
+        states += [each for each in behind if not never(here & _same([n for _, n in flags.values()], each), facts)]
     found = const(int(len(states) == len(all_states)))
     for state in states:
-        found = either(found, _same(flags, state))
+        found |= _same(flags, state)
     return found
 
 
@@ -31,5 +31,5 @@ def _same(flags: Mapping[Number, object] | list[Number], state: tuple[int, ...])
     """Whether ``flags`` are those of ``state``."""
     found = const(1)
     for flag, wanted in zip(flags, state, strict=True):
-        found = both(found, flag if wanted else invert(flag))
+        found &= flag if wanted else ~flag
     return found

@@ -153,10 +153,9 @@ def translated(node: Node, netlist: Netlist) -> Unit:
     assert declared is not None
     given = declared, input_formats(node, netlist), output_formats(node, netlist), netlist.rows_from(node)
     rule = Translated.of(*given)
-    if (applied := declared.applied) is not None:
+    if declared.applied is not None:
         reads = any(each.items for each in rule.writes)
-        datapath = datapath_of(node, applied.function, netlist, reduce=applied.reduces) if reads else None
-        rule = replace(Applying.of(*given), datapath=datapath)
+        rule = replace(Applying.of(*given), datapath=datapath_of(node, netlist) if reads else None)
     depths = [behind.depth for behind in netlist.outputs(node) if behind is not None]
     return Unit(rule, max(depths) if rule.is_stamped else 0)
 

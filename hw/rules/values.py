@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hw.rules.facts import Facts, Law, pick
-from hw.rules.numbers import Number, both, const, either, invert
+from hw.rules.numbers import Number, const
 from step.lowering.links import Span
 
 
@@ -98,7 +98,7 @@ class Symbol(NamedTuple):
     @property
     def has_value(self) -> Number:
         """Whether it is a token with a value."""
-        return const(0) if self.carries is ANY else both(self.there, self.carries.there)
+        return const(0) if self.carries is ANY else self.there & self.carries.there
 
     def numbers(self) -> dict[str, Number]:
         """Its bits, by field of a header; and ``there``."""
@@ -182,8 +182,7 @@ class Path:
 
     def flag(self, *key: Any) -> Number:
         """Whether it says ``key``, a word and a port."""
-        found: Number = self.said.get(key, const(0))
-        return found
+        return self.said.get(key, const(0))
 
 
 def joined(test: Number, yes: Path, no: Path) -> Said:
@@ -213,4 +212,4 @@ def picked(source: Any, wanted: Callable[[int], Number]) -> Number:
     if source.op != "mux":
         return wanted(source.lo)
     test, yes, no = source.args[0], picked(source.args[1], wanted), picked(source.args[2], wanted)
-    return yes if yes is no else either(both(test, yes), both(invert(test), no))
+    return yes if yes is no else test & yes | ~test & no

@@ -22,8 +22,7 @@ def unit_of(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``; raises `FabricError` where there is none."""
     if find_module(__name__, node.operator.name) is not None or declared_rule(node) is None:
         module = needed_module(__name__, node.operator.name, node.describe(), f"the operator {node.operator.name!r}")
-        component: Parametric = module.unit(node, netlist)
-        return component
+        return module.unit(node, netlist)
     return translated(node, netlist)
 
 

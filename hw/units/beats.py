@@ -51,7 +51,7 @@ class BeatRule(FiringRule):
     @property
     def beats(self) -> int:
         """Beats of a tile."""
-        return beats_of_tile(self.tile, self.write.bits)
+        return -(-self.tile.bits // self.write.bits)
 
     def check_rows(self, m: Module, firing: Firing, port: int) -> None:
         """A tile in front of input ``port`` must have the rows of those that are stored."""
@@ -111,11 +111,6 @@ class TileStore(Parametric):
 def words_of_beat(token: TokenFormat, beat_bits: int) -> int:
     """Words that one beat of a tile takes; so long a firing is busy that makes one."""
     return min(token.cycles, max(1, beat_bits // token.link_bits))
-
-
-def beats_of_tile(token: TokenFormat, beat_bits: int) -> int:
-    """Beats of one tile."""
-    return -(-token.bits // beat_bits)
 
 
 def gather_beat(m: Module, firing: Firing, port: int, token: TokenFormat, beat: Signal, beat_bits: int) -> Value:

@@ -68,6 +68,5 @@ class Bufferize(FiringRule):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    assert isinstance(node.operator, Operator)
     (token,), (references,) = input_formats(node, netlist), output_formats(node, netlist)
-    return Unit(Bufferize(token, references, node.operator.rank, share_format(node, netlist)))
+    return Unit(Bufferize(token, references, node.operator_as(Operator).rank, share_format(node, netlist)))

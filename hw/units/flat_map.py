@@ -9,6 +9,7 @@ from typing import Any
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from hw.arithmetic.staged import placed
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule, Unit
 from hw.functions import datapath_of
@@ -16,7 +17,7 @@ from hw.functions.wires import INDEX_BITS, Generator
 from hw.links.layout import HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.primitives.timing import window_place
 from hw.units.columns import Columns
-from hw.units.pieces import Pieces, piece_of, send_pieces
+from hw.units.pieces import Pieces, send_pieces
 from hw.units.rows import HeldRows, Rows
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault
@@ -40,7 +41,8 @@ class FlatMap(Pieces):
         firing.occupy(when=token.value, cycles=cycles_of(self.piece, token) if rows else None)
         if self.piece.items and self.slicer.plan.collects_control:
             number, word = self.collect(m, firing, token.value, index == 0)
-            firing.complete(0, control=piece_of(m, self.slicer, self.gather(m, number, word), firing.delayed(index)))
+            element = self.gather(m, number, word)
+            firing.complete(0, control=placed(m, "slicer", self.slicer, element, firing.delayed(index)))
         elif self.piece.word_bits:
             self.cut(m, firing, index, token.value)
         control = {"control": token.control} if self.token.control and self.piece.control else {}
@@ -112,9 +114,8 @@ class Counted(FiringRule):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    assert isinstance(node.operator, Operator)
-    function, tokens, (piece,) = node.operator.function, input_formats(node, netlist), output_formats(node, netlist)
-    made = datapath_of(node, function, netlist)
+    tokens, (piece,) = input_formats(node, netlist), output_formats(node, netlist)
+    function, made = node.operator_as(Operator).function, datapath_of(node, netlist)
     if isinstance(function, CountedFunction):
         return Unit(Counted(tokens, piece, made, function.fault))
     (token,) = tokens

@@ -93,6 +93,5 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
 
 def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
     """Values of the unit's constant ports."""
-    assert isinstance(node.operator, Operator)
     region = memory.loads[node.name]
-    return {"base": region.base + node.operator.offset * region.beats_per_tile}
+    return {"base": region.base + node.operator_as(Operator).offset * region.beats_per_tile}

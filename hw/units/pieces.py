@@ -10,13 +10,14 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
+from hw.arithmetic.staged import placed
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule
 from hw.functions.corner_turn import CornerTurn, Move, moves_of
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.links.words import in_words, whole
-from hw.primitives.timing import countdown, counter
+from hw.primitives.timing import becomes, countdown, counter, held
 from hw.verilog.modules import Shared
 
 
@@ -56,7 +57,7 @@ class Pieces(FiringRule):
             if kind == "turned":
                 firing.send(0, self._turned(m, number, word, begins, which))
             else:
-                piece = piece_of(m, self.slicer, self.gather(m, number, word), which)
+                piece = placed(m, "slicer", self.slicer, self.gather(m, number, word), which)
                 firing.send(0, in_words(m, piece, begins, self.piece.word_bits))
 
     def within(self, m: Module, firing: Firing, index: Signal, at_result: Callable[[Value], Value]) -> Value:
@@ -67,16 +68,13 @@ class Pieces(FiringRule):
             shift = pieces.bit_length() - 1
             firing.read_from(0, index >> shift)
             within = index[:shift]
-        return piece_of(m, RetileSlicer(self.slicer.plan, pieces), firing.word(0), at_result(within))
+        return placed(m, "slicer", RetileSlicer(self.slicer.plan, pieces), firing.word(0), at_result(within))
 
     def collect(self, m: Module, firing: Firing, value: Value, first: Value) -> tuple[Signal, Value]:
         """The word of the element that comes now, and its number; that is `words` of it where none comes."""
         number = Signal(range(self.token.words + 1), init=self.token.words)
         firing.read_from(0, Mux(first, 0, number + 1))  # it goes on below the firings of other pieces
-        with m.If(firing.fires & value & first):
-            m.d.sync += number.eq(0)
-        with m.Elif(number != self.token.words):
-            m.d.sync += number.eq(number + 1)
+        becomes(m, number, (firing.fires & value & first, 0), (number != self.token.words, number + 1))
         return number, firing.word(0)
 
     def _turned(self, m: Module, number: Signal, word: Value, begins: Value, index: Value) -> Value:
@@ -92,8 +90,7 @@ class Pieces(FiringRule):
             *(turn.write.eq(number != self.token.words), turn.write_part.eq(into), turn.write_step.eq(number)),
             *(turn.values.eq(word), turn.read_part.eq(leaving), turn.read_step.eq(index * self.piece.words + place)),
         ]
-        result: Value = turn.result
-        return result
+        return turn.result
 
     def moves(self, item: int) -> tuple[Move, ...]:
         """From the words of a tile to those of its pieces, by items of so many bits."""
@@ -107,11 +104,8 @@ class Pieces(FiringRule):
 
     def gather(self, m: Module, number: Signal, word: Value) -> Signal:
         """The last element of which all words have come."""
-        element, last = Signal(self.token.bits, reset_less=True), self.token.words - 1
-        now = whole(m, "element", word, number, self.token, last)
-        with m.If(number == last):
-            m.d.sync += element.eq(now)
-        return element
+        last = self.token.words - 1
+        return held(m, whole(m, "element", word, number, self.token, last), number == last, "element")
 
 
 def send_pieces(
@@ -127,14 +121,6 @@ def send_pieces(
         for port in range(len(firing.unit.rule.inputs)):
             firing.take(port)
     firing.finish(token.done)
-
-
-def piece_of(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Value:
-    """Piece ``index`` of ``element``."""
-    m.submodules.slicer = cut = Shared(slicer)
-    m.d.comb += [cut.operand0.eq(element), cut.index.eq(index)]
-    result: Value = cut.result
-    return result
 
 
 def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, first: Value, some: Value) -> None:
@@ -157,8 +143,6 @@ def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, fir
 
     left, _ = countdown(m, "words_left", words, firing.fires & some, words)
     current = firing.word(0)
-    before = Signal(len(current), name="word_before", reset_less=True)
-    with m.If((left > 1) | ((left == 1) & firing.latched(over))):
-        m.d.sync += before.eq(current)
+    before = held(m, current, (left > 1) | ((left == 1) & firing.latched(over)), "word_before")
     both = Cat(before, current)
     firing.send(0, Array(both[at * unit :][: piece.word_bits] for at in range(most + 1))[firing.latched(begin)])

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import Out
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import AxiStreamSignature, TokenFormat, cycles_of, input_formats
+from hw.primitives.timing import becomes, held
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -46,10 +47,7 @@ class Sink(FiringRule):
             firing.take(0)
         firing.next(header, token)
         firing.finish(token.done)
-        with m.If(firing.fires):
-            m.d.sync += offers.eq(1)
-        with m.Elif(external.tready):
-            m.d.sync += offers.eq(0)
+        becomes(m, offers, (firing.fires, 1), (external.tready, 0))
         m.d.comb += [external.tvalid.eq(offers), external.tlast.eq(firing.latched(last))]
         m.d.comb += external.tuser.eq(header.as_value())
         if self.token.edge_bits:
@@ -58,10 +56,8 @@ class Sink(FiringRule):
 
     def _word(self, m: Module, firing: Firing) -> Value:
         """The word on offer: in the first cycle it comes from the channel, and is kept for the others."""
-        first, kept = firing.fired(), Signal(self.token.word_bits, reset_less=True)
-        with m.If(first):
-            m.d.sync += kept.eq(firing.word(0))
-        return Mux(first, firing.word(0), kept)
+        first, word = firing.fired(), firing.word(0)
+        return Mux(first, word, held(m, word, first, "kept"))
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

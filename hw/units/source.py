@@ -7,12 +7,13 @@ from itertools import accumulate
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import AxiStreamSignature, TokenFormat, cycles_of, data_bits, output_formats
+from hw.primitives.memories import Ram
+from hw.primitives.timing import counts
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -73,8 +74,7 @@ class Source(FiringRule):
         """Number of the word that comes."""
         place = Signal(range(self.token.cycles), name="place")
         if self.token.cycles > 1:
-            with m.If(firing.fires & value):
-                m.d.sync += place.eq(Mux(last, 0, place + 1))
+            counts(m, place, firing.fires & value, last)
         return place
 
     def _beyond(self, external: Any, header: Any, place: Signal) -> list[Value]:
@@ -109,11 +109,9 @@ class Source(FiringRule):
             m.d.sync += phase.eq(0)
         with m.Else():
             m.d.sync += phase.eq(phase + 1)
-        m.submodules.words = words = Memory(shape=len(data), depth=count, init=[])
-        write, read = words.write_port(), words.read_port(domain="comb")
-        m.d.comb += [write.addr.eq(place), write.data.eq(data), write.en.eq(comes), read.addr.eq(phase)]
-        word: Value = read.data
-        return word
+        words = Ram(m, "words", len(data), count)
+        words.write(comes, place, data)
+        return words.read(phase)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

@@ -4,9 +4,8 @@ Amaranth emits one Verilog module per *instance*. `Shared` wraps a component so 
 through a `hw.verilog.convert.ModuleLibrary`, every distinct component becomes one module however often it is used;
 elaborated without a library (Amaranth's own simulator) it is an ordinary submodule.
 
-A name says what a module is, and by which numbers it differs from others. It is a function of the component alone, so
-it is the same in every design and in every process. Where it can not say all that makes the component, a digest of that
-follows.
+A name says what a module is, and by which numbers it differs from others. It is a function of the component alone, the
+same in every design. Where it can not say all that makes the component, a digest of that follows.
 """
 
 from __future__ import annotations
@@ -74,12 +73,7 @@ def named(stem: str, words: Spelling, key: str) -> str:
 
 def spelled(parameters: Mapping[str, Any]) -> Spelling:
     """The words of all ``parameters``; what is False or None is left out."""
-    return joined(_parameter(name, value) for name, value in parameters.items())
-
-
-def joined(words: Iterable[Spelling]) -> Spelling:
-    """All of the words."""
-    return sum(words, Spelling())
+    return sum((_parameter(name, value) for name, value in parameters.items()), Spelling())
 
 
 def _parameter(name: str, value: Any) -> Spelling:
@@ -246,6 +240,11 @@ class Parametric(wiring.Component):
     def kind(self) -> type:
         """The class whose docstring says what the component is."""
         return type(self)
+
+    @property
+    def operands(self) -> list[str]:
+        """The names of its inputs, in order."""
+        return [name for name, member in self.signature.members.items() if member.flow is In]
 
     @property
     def folder(self) -> str:

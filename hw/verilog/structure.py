@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from hw.verilog.modules import Parametric, flat_ports
+from step.host.texts import filled
 
 HERE = Path(__file__).parent
 """Folder of the texts that lists are made of."""
@@ -209,29 +210,22 @@ def core_files(
     Its name is ``step:LIBRARY:MODULE:0``. ``constraints`` are files with their types. Only with a ``bench`` there are
     ``sim`` and ``sim_icarus``.
     """
-    source = "systemVerilogSource"
-    sets = _fileset("rtl", dict.fromkeys(sources, source)) + _fileset("waivers", dict.fromkeys(waivers, "vlt"))
-    sets += _fileset("constraints", constraints) + _fileset("synthesis", dict.fromkeys(SCRIPTS, "user"), copied=True)
+    source, user = "systemVerilogSource", dict.fromkeys(SCRIPTS, "user")
+    sets = [("rtl", dict.fromkeys(sources, source), False), ("waivers", dict.fromkeys(waivers, "vlt"), False)]
+    sets += [("constraints", dict(constraints), False), ("synthesis", user, True)]  # copied to where a tool runs
     if bench is not None:
-        sets += _fileset("bench", dict.fromkeys(bench.files, source))
-        sets += _fileset("data", dict.fromkeys(bench.data, "user"), copied=True)
+        sets += [
+            ("bench", dict.fromkeys(bench.files, source), False),
+            ("data", dict.fromkeys(bench.data, "user"), True),
+        ]
     name = f"step:{library}:{module}:0"
     kind = "A program as hardware" + (", with AXI4 masters and AXI4-Lite registers" if library == "board" else "")
-    text = (HERE / "fabric.core.in").read_text().format(name=name, description=kind, filesets=sets, module=module)
-    text += (HERE / "simulation.core.in").read_text().format(bench=bench.top) if bench else ""
+    told = {"name": name, "description": kind, "module": module, "bench": bench and bench.top}
+    text = filled(HERE / "fabric.core.in", filesets=sets, **told)
     # FuseSoC puts the sources below src/ and the name of the core.
     reads = "".join(f"read_verilog -sv src/{name.replace(':', '_')}/{each}\n" for each in sources)
     script = f"{reads}synth_ecp5 -top {module} -json {module}.json\ntee -o area.txt stat\n"
     return {file: text, **dict(zip(SCRIPTS, (script, "yosys script synth.ys\n"), strict=True))}
-
-
-def _fileset(name: str, files: Mapping[str, str], copied: bool = False) -> str:
-    """Files with their types; where they are ``copied``, to the folder in which the tool runs."""
-    lines = [f"  {name}:", "    files:"]
-    for each, kind in files.items():
-        target = f", copyto: {each.rpartition('/')[2]}" if copied else ""
-        lines.append(f"      - {each}: {{file_type: {kind}{target}}}")
-    return "\n".join(lines) + "\n"
 
 
 def file_list_text(sources: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_approx.compiled.library import CALLBACK, engine_of, own_machines, rules_for
 from sim_approx.compiled.pack import MASK_WORD, NOTHING_THERE, Handles, Packed
-from sim_approx.engine.events import Ending, Events, Told, Watch
+from sim_approx.engine.events import EVENT, Ending, EventLog, Told, Watch
 from sim_approx.engine.record import FIRED, WAIT, Counted, RunRecord
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.placing.site import PlacedFabric
@@ -35,7 +35,6 @@ CONTROL_BITS = 10
 CONTROL = (1 << CONTROL_BITS) - 1
 
 WORD = np.dtype(np.int64)
-EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int32)])
 
 
 class CompiledEngine:
@@ -63,7 +62,7 @@ class CompiledEngine:
     def run(
         self,
         max_cycles: int | None = None,
-        events: Events | None = None,
+        log: EventLog | None = None,
         told: Told | None = None,
         jump: bool = True,
         notes: Counted | RunRecord | None = None,
@@ -75,7 +74,7 @@ class CompiledEngine:
         """
         library, handles, packed = self._library, self._handles, self._packed
         recorded = isinstance(notes, RunRecord)
-        callback, numbers = CALLBACK(handles.call), packed.numbers(logged=events is not None, recorded=recorded)
+        callback, numbers = CALLBACK(handles.call), packed.numbers(logged=log is not None, recorded=recorded)
         run = library.step_start(numbers.ctypes.data, callback, jump and notes is None, recorded)
         try:
             if isinstance(notes, Counted):
@@ -92,8 +91,8 @@ class CompiledEngine:
             if outcome == BROKEN:
                 assert handles.error is not None
                 raise handles.error
-            if events is not None:
-                self._log(run, events)
+            if log is not None:
+                log.entered, log.left = (_array(ask, run, EVENT) for ask in (library.step_events, library.step_leaves))
             if isinstance(notes, Counted):
                 notes.fill(_array(library.step_profiled, run, WORD), self._machines)
             ending = self._ending(iter(_array(library.step_report, run, WORD).tolist()))
@@ -111,14 +110,6 @@ class CompiledEngine:
                 watcher.see(control_token(word & CONTROL, word >> CONTROL_BITS if watcher.rows else UNKNOWN))
             self._library.step_forget_seen(run)
 
-    def _log(self, run: int, events: Events) -> None:
-        for index, part in self._by_channel(self._library.step_events, run):
-            cycles, controls, _ = events[index]
-            cycles.extend(part["cycle"].tolist())
-            controls.extend(part["control"].tolist())
-        for index, part in self._by_channel(self._library.step_leaves, run):
-            events[index][2].extend(part["cycle"].tolist())
-
     def _fired(self, run: int) -> np.ndarray:
         """The events of a record, which come in parts."""
         parts, count = [], ctypes.c_int64()
@@ -126,14 +117,6 @@ class CompiledEngine:
             part = (ctypes.c_char * (count.value * FIRED.itemsize)).from_address(address)
             parts.append(np.frombuffer(memoryview(part), FIRED))
         return np.concatenate(parts or [np.zeros(0, FIRED)])
-
-    def _by_channel(self, ask: Callable[[int, Any], int], run: int) -> Iterator[tuple[int, np.ndarray]]:
-        """The events that the library answers, of each channel that has any."""
-        found = _array(ask, run, EVENT)
-        found = found[np.argsort(found["channel"], kind="stable")]
-        bounds = np.searchsorted(found["channel"], np.arange(len(self._channels) + 1))
-        for index in np.unique(found["channel"]).tolist():
-            yield index, found[bounds[index] : bounds[index + 1]]
 
     def _ending(self, numbers: Iterator[int]) -> Ending:
         status, cycles, jumped = islice(numbers, 3)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from sim_approx import units
@@ -40,6 +41,7 @@ CALLBACK = ctypes.CFUNCTYPE(NUMBER, NUMBER, NUMBER, NUMBERS, NUMBERS)
 
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
+WHOLE, RULE, CASE = (Template((CPP / f"{name}.in").read_text()) for name in ("rules", "rule", "case"))
 LOADED: dict[tuple[str, int, str, str], ctypes.CDLL] = {}
 """Engines that this process has, by the arguments of `library_of`; asked for them, they are looked up here first."""
 FLAGS = (
@@ -49,54 +51,6 @@ FLAGS = (
 """Without vectors of two words: see ``cpp/tokens.hpp``."""
 SECONDS = 15
 """The time in which g++ compiles the engine."""
-
-HEAD = f"""\
-// Made from the rules of step/rules and sim_approx/units.
-constexpr long STOPS_DISAGREE = {int(Fault.STOPS_DISAGREE)};
-#include "interface.hpp"
-"""
-
-RULE = """
-struct {name} final : Machine {{
-{fields}
-    void save(Out& out) const override {{
-        save_pace(out);
-{saves}
-    }}
-{traits}
-}};
-
-template <int INPUTS, int OUTPUTS>
-static inline __attribute__((always_inline)) int try_{name}(Machine& machine, Engine& e) {{
-    {name}& self = static_cast<{name}&>(machine);
-    const Channels inputs = known<INPUTS>(self.inputs), outputs = known<OUTPUTS>(self.outputs);
-    (void)self, (void)e, (void)inputs, (void)outputs;
-{body}
-}}
-
-template <int INPUTS, int OUTPUTS>
-static Machine** fire_{name}(Machine** at, Machine** end, Engine& e) {{
-    return e.fire_alike<try_{name}<INPUTS, OUTPUTS>>(at, end);
-}}
-"""
-
-MAKERS = """
-std::unique_ptr<Machine> make_machine(int64_t kind, Reader& reader) {{
-    switch (kind) {{
-{cases}
-    }}
-    return nullptr;
-}}
-"""
-
-CASE = """\
-        case {number}: {{
-            auto machine = std::make_unique<{name}>();
-            reader.read_base(*machine);
-            machine->fire = {chosen}(fire_{name}, *machine);
-{first}{reads}
-            return machine;
-        }}"""
 
 
 @dataclass(frozen=True)
@@ -123,22 +77,26 @@ def own_machines() -> tuple[type[Machine], ...]:
 @cache
 def rules_for(others: frozenset[type[Machine]]) -> Rules:
     """The rules of the project, and those of ``others``; raises `RuleError`."""
-    handles = Handles([UNKNOWN])
-    parts, cases, layouts = [HEAD], [], {}
+    handles, layouts = Handles([UNKNOWN]), dict[type[Machine], MachineLayout]()
+    rules, cases = list[str](), list[str]()
     ordered = sorted(others, key=lambda each: (each.__module__, each.__qualname__))
     for number, machine in enumerate((*own_machines(), *ordered)):
         rule = TranslatedRule(machine, handles.number)
-        name = f"{machine.__name__}_{number}"
-        declared = "\n".join(f"    {TYPES[kind]} {field}{{}};" for field, kind in rule.fields.items())
-        saves = "\n".join(f"        ::save(out, {field});" for field in rule.changed)
-        parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=rule.traits, body=rule.body))
-        chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
-        reads = "\n".join(f"            reader.read(machine->{field});" for field in rule.fields)
-        first = f"            machine->first = machine->{rule.first};\n" if rule.first else ""
-        cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen, first=first))
+        lines = {
+            "fields": (f"    {TYPES[kind]} {field}{{}};" for field, kind in rule.fields.items()),
+            "saves": (f"        ::save(out, {field});" for field in rule.changed),
+            "reads": (f"            reader.read(machine->{field});" for field in rule.fields),
+            "first": (f"            machine->first = machine->{each};" for each in (rule.first,) if each),
+        }
+        given = {"number": number, "name": f"{machine.__name__}_{number}", "body": rule.body, "traits": rule.traits}
+        given["chosen"] = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
+        given |= {name: "\n".join(each) for name, each in lines.items()}
+        rules.append(RULE.substitute(given))
+        cases.append(CASE.substitute(given))
         layouts[machine] = MachineLayout(number, rule.fields, rule.changed)
-    parts.append(MAKERS.format(cases="\n".join(cases)))
-    return Rules("".join(parts), layouts, handles.objects)
+    disagree = int(Fault.STOPS_DISAGREE)
+    text = WHOLE.substitute(disagree=disagree, rules="".join(rules), cases="".join(cases))
+    return Rules(text, layouts, handles.objects)
 
 
 def begin() -> None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sim_approx.engine.words import Crowded
 from sim_approx.placing.site import PlacedFabric
 from step.firing.machine import COMPUTES, UNLIMITED, Channel, Machine, Starved, Unread, Waits
@@ -26,9 +28,16 @@ BETWEEN = 4096
 STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
 
 Entry = tuple[Channel, Token]
-Events = dict[int, tuple[list[int], list[int], list[int]]]
-"""By channel of the program, the cycles in which tokens entered it, the control of each, and the cycles in which they
-left."""
+EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int32)])
+"""A token that enters a channel of the program; one that leaves has no control."""
+
+
+class EventLog:
+    """Tokens that ``entered`` channels of the program, and that ``left``: rows of `EVENT`."""
+
+    def __init__(self) -> None:
+        self.entered: Any = []
+        self.left: Any = []
 
 
 class Watcher(NamedTuple):
@@ -115,7 +124,7 @@ class PythonEngine:
         self._awake = list(fabric.machines)
         self._freed: list[Channel] = []
         self._closing: list[tuple[Channel, int]] = []
-        self._events: Events | None = None
+        self._log: EventLog | None = None
         self._faults: Faults = []
         self._unfinished = sum(machine.ends_run for machine in fabric.machines)
         for channel in fabric.all_channels:
@@ -127,14 +136,14 @@ class PythonEngine:
                 elif not isinstance(channel, Unread):
                     channel.entering = _LateEntrance(self, machine)
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
+    def run(self, max_cycles: int | None = None, log: EventLog | None = None, told: Told | None = None) -> Ending:
         """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
 
         The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
-        first fault; what still moves then goes on, and may meet faults. ``events`` gets what entered and left
-        the channels, also behind the end.
+        first fault; what still moves then goes on, and may meet faults. ``log`` gets what entered and left the
+        channels, also behind the end.
         """
-        self._events, limit = events, UNLIMITED if max_cycles is None else max_cycles
+        self._log, limit = log, UNLIMITED if max_cycles is None else max_cycles
         last = None if self._unfinished else -1
         ending: Ending | None = None
         now: int | None = 0
@@ -213,8 +222,8 @@ class PythonEngine:
             self.at(now + cycles - 1, self._reopen, channel)
         self._closing.clear()
         for channel in self._freed:
-            if self._events is not None and channel.index >= 0:
-                self._events[channel.index][2].append(now)
+            if self._log is not None and channel.index >= 0:
+                self._log.left.append((now, channel.index, 0))
             channel.available = now + 1
             channel.space += 1
             if channel.writer.asleep:
@@ -229,10 +238,8 @@ class PythonEngine:
     def enter(self, channel: Channel, token: Token) -> None:
         """``token``, whose time has come, enters ``channel``, in which it is seen now or later."""
         now = self.clock.now
-        if self._events is not None and channel.index >= 0:
-            cycles, controls, _ = self._events[channel.index]
-            cycles.append(now)
-            controls.append(control_word(token))
+        if self._log is not None and channel.index >= 0:
+            self._log.entered.append((now, channel.index, control_word(token)))
         channel.entered_last = now
         channel.coming += 1
         channel.peak = max(channel.peak, len(channel.tokens) + channel.coming)

@@ -145,7 +145,7 @@ def without_work(netlist: Netlist, name: str) -> TimingOf:
     """The plans, but that the function of the operator ``name`` can begin anew in every cycle."""
 
     def timing_of(node: Node, function: Function, reduce: bool) -> Plan:
-        found = plan_of(node, function, netlist.at(node), reduce=reduce)
+        found = plan_of(node, netlist.at(node))
         return Timing(1, found.latency, found.streams) if node.name == name else found
 
     return timing_of

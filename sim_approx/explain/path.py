@@ -19,7 +19,7 @@ TRANSIT, LATENCY = len(Reason), len(Reason) + 1
 NUMBERS = 1 << 32
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """The cycles from ``since`` to before ``until`` went to ``cause``."""
 
     cause: Cause
@@ -44,9 +44,9 @@ class Path:
         return np.concatenate(([0], self.until[:-1]))
 
     @property
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[PathStep]:
         causes = (self.causes[which] for which in self.which.tolist())
-        return map(Step, causes, self.since.tolist(), self.until.tolist())
+        return map(PathStep, causes, self.since.tolist(), self.until.tolist())
 
     def shares(self) -> dict[Cause, int]:
         """Cycles by cause, most first; they add up to the cycles of the run."""

@@ -21,6 +21,25 @@ from step.lowering.netlist import Netlist
 AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
+class ShareMachine(Machine):
+    """A machine that fills or reads a share; its channels are those of `ShareSite`.
+
+    ``slots`` tokens lie in a page. A tile has the place of ``words`` words, and a `Machine.burst` of them; ``tiled``:
+    it may be without rows. ``banks`` are there where others use them too, and know this machine by its ``number``.
+    """
+
+    slots: int
+    words: int
+    tiled: bool
+    in_flight: Channel
+    taken: tuple[Channel, ...]
+    buffers: Buffers
+    banks: Banks | None
+    number: int
+    page_words: int
+
+
 @dataclass(frozen=True)
 class ShareSite:
     """A share of a scratchpad.
@@ -55,10 +74,13 @@ class ShareSite:
         """Channels that get a token with every page that this share takes."""
         return self.pages, *self.rivals, *self.counted
 
-    def ports(self) -> dict[str, Any]:
-        """Keyword arguments of a machine that fills or reads the share."""
+    def ports(self, words: int, *, fills: bool) -> dict[str, Any]:
+        """Keyword arguments of a `ShareMachine` that fills or reads the share with tiles of ``words``."""
         names = "in_flight", "taken", "buffers", "number", "page_words"
-        return {"slots": self.share.slots} | {name: getattr(self, name) for name in names}
+        given = {"slots": self.share.slots, "banks": self.fills if fills else self.reads}
+        return (
+            given | dict.fromkeys(("words", "interval", "burst"), words) | {each: getattr(self, each) for each in names}
+        )
 
     def used_by(self, machine: AnyMachine) -> AnyMachine:
         """``machine``, which fills or reads the share, as those of the rivals do in the same cycle."""

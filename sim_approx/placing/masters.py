@@ -31,16 +31,12 @@ def share(
 
     def master(number: int, *, writes: bool, space: Channel, data: tuple[Channel, ...]) -> _Asked | None:
         """Place the half of a master, if any port goes that way."""
-        planned = board.of(number, writes=writes)
+        planned, every = board.of(number, writes=writes), [*ports.reads, *ports.writes]
         if not planned:
             return None
-        served = [
-            (ports.writes if writes else ports.reads)[each.number - writes * len(ports.reads)] for each in planned
-        ]
-        beats = [each.size_beats for each in planned]
+        served, beats = [every[each.number] for each in planned], [each.size_beats for each in planned]
         # Behind those that are outstanding the burst is still there whose store is told, and its slot.
-        due = channel(bus.outstanding + 2)
-        asked = _Asked(served, channel(bus.outstanding), due, filled(bus.outstanding))
+        asked = _Asked(served, channel(bus.outstanding), channel(bus.outstanding + 2), filled(bus.outstanding))
         asked.bursts.addresses = FOLLOW
         place(
             Master(

@@ -163,7 +163,7 @@ class UnitSite:
         timing_of = self._placed.timing_of
         if timing_of is not None and not self.is_dynamic:
             return timing_of(self.node, function, reduce)
-        plan = plan_of(self.node, function, self.fabric, reduce=reduce)
+        plan = plan_of(self.node, self.fabric)
         return plan if rows is None else plan.at(rows)
 
     def tiles(self) -> MutableSequence[Any]:
@@ -273,6 +273,11 @@ def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
         return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
 
     return pace
+
+
+def word_sizes(site: UnitSite, machine: Machine) -> Sizes:
+    """Sizes of a unit at the edge of the fabric: a word a cycle."""
+    return lambda rows: Pace(1, 0, max(site.words_with(rows)))
 
 
 def stored_sizes(site: UnitSite, machine: Machine) -> Sizes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,13 +9,22 @@ from typing import Literal, NoReturn
 
 import numpy as np
 
-from sim_approx.engine.events import Ending, Events
+from sim_approx.engine.events import EVENT, Ending, EventLog
 from sim_approx.placing.site import PlacedFabric
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
+from step.firing.machine import UNLIMITED
 from step.lowering.netlist import DEEPEST, Netlist
 from step.running.contracts import ShapeChecks, first_fault, overflow, stream_fault
 from step.running.deadlock import Snapshot, full_channels, report
-from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
+from step.running.result import (
+    Activity,
+    ChannelEvents,
+    ChannelResult,
+    OperatorResult,
+    RunResult,
+    Status,
+    channel_events,
+)
 from step.running.traffic import traffic
 
 Values = Literal["control", "all"]
@@ -35,7 +43,7 @@ class ModelRun:
     fabric: PlacedFabric
     checks: ShapeChecks
     ending: Ending
-    events: Events | None
+    log: EventLog | None
     values: Values
     seconds: float
     engine: EngineName
@@ -48,6 +56,13 @@ class ModelRun:
     def symbols(self) -> dict[str, int] | None:
         """The values of the program's symbols; None: nobody asked, or the run failed, or does not show them all."""
         return None if self.shown is None or self.error is not None else self.shown.symbols(self.checks)
+
+    def events(self, end: int = UNLIMITED) -> dict[str, ChannelEvents] | None:
+        """Tokens that entered and left the channels of the program before the cycle ``end``, if they were logged."""
+        if self.log is None:
+            return None
+        names = [each.name for each in self.netlist.channels]
+        return channel_events(names, np.array(self.log.entered, EVENT), np.array(self.log.left, EVENT), end)
 
     def snapshot(self) -> Snapshot:
         """The state at the end, as the report of a deadlock needs it."""
@@ -141,7 +156,7 @@ class ModelRun:
             engine_reason=self.reason,
             jumped_cycles=ending.jumped,
             symbols=self.symbols,
-            events=None if self.events is None else _events(netlist, self.events, ending.cycles),
+            events=self.events(ending.cycles),
         )
 
 
@@ -149,20 +164,6 @@ def _failed(result: RunResult, error: SimulationError) -> RunResult:
     """``result`` of a run that ``error`` ended."""
     status = Status.FAULT if isinstance(error, StreamFault) else result.status
     return replace(result, status=status, error=str(error))
-
-
-def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:
-    """Tokens that entered and left the channels of the program before the cycle ``end``."""
-    found = {}
-    for each in netlist.channels:
-        cycles, control, leaves = events[each.index]
-        count = bisect_left(cycles, end)
-        found[each.name] = ChannelEvents(
-            np.array(cycles[:count], np.int64),
-            np.array(control[:count], np.int32),
-            np.array(leaves[: bisect_left(leaves, end)], np.int64),
-        )
-    return found
 
 
 def clearing_depths(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.engine.words import Banks, Buffers, begin, enter, fill, lay, pass_through
+from sim_approx.engine.words import begin, enter, fill, lay, pass_through
+from sim_approx.memory.scratchpad import ShareMachine
 from sim_approx.placing.site import UnitSite, stored_sizes
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine
 from step.firing.words import fault, front, need, put, reserve, room, take
@@ -15,28 +16,18 @@ from step.rules.broadcast import Broadcast
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Bufferize(Machine):
-    """A token each firing goes into the buffer; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
+class Bufferize(ShareMachine):
+    """A token each firing goes into the buffer, which has ``most`` pages.
 
-    ``slots`` tokens lie in a page, of which there are ``most``; a tile has the place of ``words`` words, and a
-    `Machine.burst` of them; ``tiled``: it may be without rows. Words: ``slot`` that
-    is filled next, ``page`` of it, and of the present buffer the numbers of its ``entries`` and ``pages``.
+    Words: ``slot`` that is filled next, ``page`` of it, and of the present buffer the numbers of its ``entries`` and
+    ``pages``.
     """
 
     rank: int
-    slots: int
     most: int
-    words: int
-    tiled: bool
-    in_flight: Channel
     free_pages: Channel
-    taken: tuple[Channel, ...]
     rivals: tuple[Channel, ...]
     supply: tuple[Channel, ...]
-    buffers: Buffers
-    banks: Banks | None
-    number: int
-    page_words: int
     slot: int = 0
     page: int = 0
     entries: int = 0
@@ -102,19 +93,15 @@ def build(site: UnitSite) -> Machine:
     if share is None:
         return site.add(Broadcast(**site.ports(), interval=site.words))  # nobody reads, so nothing is kept
     machine = Bufferize(
-        **share.ports(),
+        **share.ports(site.words, fills=True),
         inputs=site.inputs,
         outputs=(*site.outputs, share.in_flight, share.pages, *share.counted),
-        interval=site.words,
-        burst=site.words,
         rank=operator.rank,
         most=share.share.pages,
-        words=site.words,
         tiled=bool(site.tiled),
         free_pages=share.pages,
         rivals=share.rivals,
         supply=share.supply,
-        banks=share.fills,
     )
     return site.add(share.used_by(machine))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.placing.site import UnitSite
-from step.firing.machine import ENDS, Machine, Pace, Sizes
+from sim_approx.placing.site import UnitSite, word_sizes
+from step.firing.machine import ENDS, Machine
 from step.firing.words import need, take
 from step.language.tokens import Token
 
@@ -39,6 +39,4 @@ def build(site: UnitSite) -> Machine:
     return site.add(Sink(**site.ports(), burst=site.words_in[0], collected=site.output()))
 
 
-def sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """A word a cycle."""
-    return lambda rows: Pace(1, 0, max(site.words_with(rows)))
+sizes = word_sizes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.placing.site import UnitSite
-from step.firing.machine import ENDS, Counter, Machine, Pace, Sizes, Stream
+from sim_approx.placing.site import UnitSite, word_sizes
+from step.firing.machine import ENDS, Counter, Machine, Stream
 from step.firing.words import fault, put, reserve, room
 from step.language.faults import Fault, rows_of
 from step.language.types import is_dynamic
@@ -53,6 +53,4 @@ def build(site: UnitSite) -> Machine:
     return site.add(Source(**site.ports(), tokens=site.stream(), burst=site.words_out[0], most_rows=most))
 
 
-def sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """A transfer a cycle."""
-    return lambda rows: Pace(1, 0, max(site.words_with(rows)))
+sizes = word_sizes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim_approx.engine.words import Banks, Buffers, drop, enter, entry, page_count, page_of, pass_through
+from sim_approx.engine.words import drop, enter, entry, page_count, page_of, pass_through
+from sim_approx.memory.scratchpad import ShareMachine
 from sim_approx.placing.site import UnitSite, stored_sizes
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine
 from step.firing.words import fault, need, put, room, take
@@ -16,12 +17,11 @@ from step.ops.streamify import Streamify as Operator
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Streamify(Machine):
-    """A token of the buffer each firing; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
+class Streamify(ShareMachine):
+    """A token of the buffer each firing.
 
     ``extra``: dimensions that the reads make, ``depth``: those of a read. ``walk`` and ``levels`` are slots and stops
-    of an affine read. A tile has the place of ``words`` words, and a `Machine.burst` of them; ``tiled``: it may be
-    without rows. Words: ``step`` of the read, ``index`` of the read where they are counted.
+    of an affine read. Words: ``step`` of the read, ``index`` of the read where they are counted.
     """
 
     count: int
@@ -29,16 +29,7 @@ class Streamify(Machine):
     depth: int
     walk: Sequence[int]
     levels: Sequence[int]
-    slots: int
-    words: int
-    tiled: bool
-    in_flight: Channel
-    taken: tuple[Channel, ...]
     returned: Channel
-    buffers: Buffers
-    banks: Banks | None
-    number: int
-    page_words: int
     step: int = 0
     index: int = 0
 
@@ -104,20 +95,16 @@ def build(site: UnitSite) -> Machine:
     assert isinstance(operator, Operator) and share is not None
     walk = [] if operator.out is None else operator.walk()
     machine = Streamify(
-        **share.ports(),
+        **share.ports(site.words_out[0], fills=False),
         inputs=site.inputs,
         outputs=(*site.outputs, share.returned),
-        interval=site.words_out[0],
-        burst=site.words_out[0],
         count=operator.count or 1,
         extra=operator.extra(site.node),
         depth=len(operator.out or share.share.buffer.shape),
         walk=[slot for slot, _ in walk],
         levels=[level for _, level in walk],
-        words=site.words_out[0],
         tiled=is_dynamic(site.elements_out[0]),
         returned=share.returned,
-        banks=share.reads,
     )
     return site.add(share.used_by(machine))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 import numpy as np
 import sympy
@@ -86,9 +87,8 @@ class Matmul(MapFunction, AccumFunction):
             raise wrong_parameter(self, "out", "FP32 in a reduction", inputs)
         return state
 
-    def initial(self, state: ElementType) -> np.ndarray:
+    def initial(self, state: Tile) -> np.ndarray:
         """Zeros; a state of unknown height has no rows before the first element."""
-        assert isinstance(state, Tile)
         return np.zeros((int(state.rows) if state.rows.is_static else 0, int(state.cols)), state.dtype.numpy)
 
     def apply(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -117,18 +117,16 @@ class Matmul(MapFunction, AccumFunction):
         terms, exponents = fused.products(left[:, :, None], right[None])
         return fused.fused_sum(terms, exponents, axis=1)
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
+    def flops(self, *inputs: Any) -> sympy.Expr:
         left = inputs[0]
-        assert isinstance(left, Tile)
         return 2 * self._result(inputs).elements * left.cols.extent
 
-    def operand_bytes(self, *inputs: ElementType) -> sympy.Expr:
+    def operand_bytes(self, *inputs: Any) -> sympy.Expr:
         """16 rows of the first operand and the whole second one.
 
         Source: the paper's on-chip equation for Map and Accum, 16 * in_tile_cols * |elem| + |weight tile|.
         """
         first, second = inputs
-        assert isinstance(first, Tile)
         return 16 * first.cols.extent * first.dtype.bytes + second.bytes
 
 

@@ -55,8 +55,7 @@ class MaxIndex(AccumFunction):
         wanted = "a static tile of BF16, FP32, INT8 or INT32, and one of UINT32 of the same shape"
         raise mismatch(self, wanted, inputs)
 
-    def initial(self, state: ElementType) -> tuple[np.ndarray, np.ndarray]:
-        assert isinstance(state, Tuple)
+    def initial(self, state: Tuple) -> tuple[np.ndarray, np.ndarray]:
         values, indices = state.tiles
         smallest = -np.inf if values.dtype.is_float else np.iinfo(values.dtype.numpy).min
         return np.full(values.shape, smallest, values.dtype.numpy), np.full(indices.shape, NOWHERE, np.uint32)

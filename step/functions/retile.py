@@ -40,8 +40,7 @@ class RetileRow(AccumFunction):
             raise mismatch(self, "a tile with a fixed number of columns", inputs)
         return Tile(tile.dtype, _joined(reduced, tile.rows), tile.cols)
 
-    def initial(self, state: ElementType) -> np.ndarray:
-        assert isinstance(state, Tile)
+    def initial(self, state: Tile) -> np.ndarray:
         return np.empty((0, int(state.cols)), state.dtype.numpy)
 
     def update(self, state: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -66,8 +65,7 @@ class RetileCol(AccumFunction):
             raise mismatch(self, "tiles with the same number of rows", inputs)
         return Tile(tile.dtype, tile.rows, _joined(reduced, tile.cols))
 
-    def initial(self, state: ElementType) -> np.ndarray:
-        assert isinstance(state, Tile)
+    def initial(self, state: Tile) -> np.ndarray:
         return np.empty((int(state.rows) if state.rows.is_static else 0, 0), state.dtype.numpy)
 
     def update(self, state: np.ndarray, value: np.ndarray) -> np.ndarray:

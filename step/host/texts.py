@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from pathlib import Path
 
 
 def filled(path: Path, /, **values: object) -> str:
-    """The template ``path``, in which ``${NAME}`` stands for one of ``values``; ``commas`` parts the lines of a block.
+    """The template ``path`` with ``values`` in the place of ``${NAME}``.
 
-    Raises `jinja2.UndefinedError` for a name without a value.
+    Filters besides those of Jinja: ``commas`` parts the lines of a block, and ``e`` writes text in HTML. Raises
+    `jinja2.UndefinedError` for a name without a value.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    lines = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    marks = {"variable_start_string": "${", "variable_end_string": "}"}
-    environment = Environment(loader=FileSystemLoader(path.parent), undefined=StrictUndefined, **lines, **marks)
-    environment.filters["commas"] = lambda block: block.rstrip().replace("\n", ",\n") + "\n"
+    environment = Environment(
+        loader=FileSystemLoader(path.parent),
+        undefined=StrictUndefined,
+        variable_start_string="${",
+        variable_end_string="}",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "commas": lambda block: block.rstrip().replace("\n", ",\n") + "\n",
+        "e": lambda value: html.escape(str(value)),
+    }
     return environment.get_template(path.name).render(values)
 
 

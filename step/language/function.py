@@ -145,7 +145,7 @@ class AccumFunction(Function):
         """
 
     @abc.abstractmethod
-    def initial(self, state: ElementType) -> Any:
+    def initial(self, state: Any) -> Any:
         """The state before the first element, and the result of an empty reduction."""
 
     @abc.abstractmethod

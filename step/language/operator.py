@@ -1,7 +1,8 @@
 """Operators: the base class, and what an operator says about itself.
 
 An operator is a frozen dataclass in a file of its own in `step.ops`; its fields are its parameters. It states its shape
-rule (`infer`), meaning (`process`) and metrics. ``hw/units`` has its RTL, ``step/rules`` or ``sim_approx/units`` times.
+rule (`infer`) and metrics, and its meaning (`process`) where its rule in ``step/rules`` is not that, or there is none.
+``hw/units`` has its RTL, ``sim_approx/units`` its times, where the rule is not all of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import abc
 import enum
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar, Literal, Protocol
 
 import sympy
@@ -18,14 +20,14 @@ from step.errors import expect
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import Shape, element_count, format_shape, if_equal
-from step.language.faults import Fault, aligned, same_rows
+from step.language.faults import Fault
 from step.language.function import Function
 from step.language.names import Names
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.parameters import settle_parameters
 from step.language.surroundings import Surroundings
 from step.language.tokens import Token
-from step.language.types import ElementType, Tile, is_dynamic
+from step.language.types import ElementType, Tile
 
 OPERATORS: dict[str, type[Operator]] = {}
 
@@ -160,9 +162,9 @@ class Operator(metaclass=CheckedABC):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         """Types of the outputs; raises `TypeMismatch` where the inputs do not fit."""
 
-    @abc.abstractmethod
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        """The meaning: a sequential process over tokens, ending after Done."""
+    def process(self, node: Any, around: Surroundings) -> Process:
+        """The meaning: a sequential process over tokens, ending after Done; by default the rule, without its time."""
+        return import_module("step.firing.untimed").process(node, around)  # of a later room
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
         """Ports among ``inputs`` that have a say in ``fault``; their tokens stand in the error."""
@@ -243,16 +245,6 @@ def each_input(node: Placed) -> Generator[int, Token, list[Token]]:
     for port in range(len(node.input_types)):
         tokens.append((yield port))
     return tokens
-
-
-def each_aligned(node: Placed) -> Generator[int, Token, tuple[Token, list[Token]]]:
-    """Part of a process: one token of every input, and their common control; raises `Violation` where that differs, or
-    where tiles do not have the same dynamic number of rows."""
-    tokens = yield from each_input(node)
-    token = aligned(*tokens)
-    if token.has_value and len(tokens) > 1:
-        same_rows(tokens, [port for port, each in enumerate(node.input_types) if is_dynamic(each.element)])
-    return token, tokens
 
 
 def operator_named(name: str) -> type[Operator]:

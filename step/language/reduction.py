@@ -14,7 +14,6 @@ from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
 from step.language.operator import Accounting, Placed, StreamType, expect_rank
 from step.language.padding import UNKNOWN, Padding
-from step.language.tokens import Token
 from step.language.types import ElementType, Tile, is_dynamic
 from step.language.useful import PaddedApplication, rows_of, static_product
 
@@ -61,15 +60,6 @@ class _Reduction(_Applying):
             return None
         kept = (port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == state.rows)
         return next(kept, None)
-
-    @staticmethod
-    def check_rows(kept: int | None, count: int, state: np.ndarray, tokens: Sequence[Token]) -> None:
-        """Raise `Violation` where a ``state`` of ``count`` elements has other rows than the next one in ``tokens``.
-
-        ``kept`` are `rows_kept`.
-        """
-        if count and kept is not None and len(tokens[kept].value) != len(state):
-            raise Violation(Fault.STOPS_DISAGREE)
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         operands = self.function.operand_bytes(*elements_of(node.input_types))

@@ -153,9 +153,8 @@ class Folding(Rounded, AccumFunction):
         dtype = _widest(each.dtype for each in tiles)
         return Tile(self.out or wide.get(dtype, dtype), *broadcast(self, inputs))
 
-    def initial(self, state: ElementType) -> np.ndarray:
+    def initial(self, state: Tile) -> np.ndarray:
         """The identity everywhere; a state of unknown extent has no scalars before the first element."""
-        assert isinstance(state, Tile)
         rows, cols = (int(each) if each.is_static else 0 for each in (state.rows, state.cols))
         return self._identities((rows, cols), state.dtype)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, MutableSequence, Sequence
 from typing import Any, Protocol
 
@@ -10,6 +11,9 @@ import numpy as np
 from step.language.tokens import Token
 from step.language.types import ElementType
 
+ANY_ROWS = sys.maxsize
+"""As many rows as a tile may have where there is no fabric."""
+
 
 class Surroundings(Protocol):
     """The run around a process, as far as it concerns the operator itself."""
@@ -17,9 +21,9 @@ class Surroundings(Protocol):
     def emit(self, port: int, token: Token) -> None:
         """Send ``token`` on output ``port``."""
 
-    def fits(self, port: int, value: Any) -> None:
-        """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than a fabric has."""
-        return
+    def most_rows(self) -> int:
+        """The most rows of a tile of dynamic size that leaves the operator: those that a fabric has room for."""
+        return ANY_ROWS
 
     def computed(self, compute: Callable[..., Any], *values: Any, result: ElementType) -> Any:
         """``compute(*values)``, a ``result``, or what stands for it in a run that does not want to know: see

@@ -7,7 +7,6 @@ import math
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.dims import element_count
-from step.language.function import AccumFunction
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.board import board_of
@@ -80,9 +79,7 @@ def flops_a_cycle(node: Node, netlist: Netlist) -> int:
 
 
 def _plan(node: Node, netlist: Netlist) -> DatapathPlan | None:
-    function = node.operator.function
-    reduce = node.operator.reduces
-    return None if function is None else plan_of(node, function, netlist.at(node), reduce=reduce)
+    return None if node.operator.function is None else plan_of(node, netlist.at(node))
 
 
 def _check_lanes(name: str, lanes: int, netlist: Netlist) -> None:
@@ -195,7 +192,7 @@ def _check_dynamic(node: Node, netlist: Netlist) -> None:
     channels = [*netlist.inputs(node), *netlist.outputs(node)]
     if function is None or not any(is_dynamic(each.element) for each in channels if each is not None):
         return
-    plan = plan_of(node, function, netlist.at(node), reduce=isinstance(function, AccumFunction))
+    plan = plan_of(node, netlist.at(node))
     if not plan.takes_rows:
         mend = "choose link_bytes of a scalar or more" if isinstance(plan, VectorPlan | RowPlan) else PACKED
         raise FabricError(

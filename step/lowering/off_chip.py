@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from math import floor, log2
 from typing import Annotated, Any, ClassVar
 
@@ -81,18 +81,16 @@ class MemoryConfig(metaclass=Checked):
         if isinstance(data, str):
             return cls.preset(data)
         check_names("fabric memory", data, cls, "the name of a preset or an object of parameters")
-        bus = data.get("bus")
-        if bus is not None:
-            check_names("fabric memory.bus", bus, BusConfig, OR_NULL)
-            data = {**data, "bus": BusConfig(**bus)}
-        dram = data.get("dram")
-        if dram is None:
-            return cls(**data)
-        check_names("fabric memory.dram", dram, Dram, OR_NULL)
-        missing = [each.name for each in fields(Dram) if each.name not in dram]
-        if missing:
-            raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")
-        return cls(**{**data, "dram": Dram(**dram)})
+        made = dict(data)
+        for name, kind in (("bus", BusConfig), ("dram", Dram)):
+            if (given := data.get(name)) is None:
+                continue
+            check_names(f"fabric memory.{name}", given, kind, OR_NULL)
+            missing = [each.name for each in fields(kind) if each.default is MISSING and each.name not in given]
+            if missing:
+                raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")
+            made[name] = kind(**given)
+        return cls(**made)
 
     @property
     def masters(self) -> int:

@@ -11,11 +11,9 @@ from step.lowering.plans.plan import UnitPlan
 def timing_of(netlist: Netlist, node: Node) -> UnitPlan | None:
     """The cycles of a firing of ``node`` with a value, of tiles of dynamic size with the most rows; None where it
     applies no function, or nobody needs the result."""
-    function = node.operator.function
     (first, *_) = netlist.outputs(node) or [None]
-    if function is None or first is None or not first.carries:
+    if node.operator.function is None or first is None or not first.carries:
         return None
-    reduce = node.operator.reduces
-    plan = plan_of(node, function, netlist.at(node), reduce=reduce)
-    operands = tuple(netlist.words(each, node.name) for each in netlist.inputs(node))
-    return UnitPlan(plan, operands, netlist.words(first, node.name), first.is_control, reduce)
+    plan, reduces = plan_of(node, netlist.at(node)), node.operator.reduces
+    *operands, result = (netlist.words(each, node.name) for each in (*netlist.inputs(node), first))
+    return UnitPlan(plan, tuple(operands), result, first.is_control, reduces)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from step.language.dims import Dim, DimKind, Shape, at_most_one, element_count, mean, product
 from step.language.draft import Draft
-from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
-from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned
-from step.language.reduction import Distinct, _Reduction
+from step.language.operator import Names, Placed, StreamType
+from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token, empty
 from step.language.types import Tile, is_dynamic
 
 
@@ -49,33 +47,6 @@ class Accum(_Reduction):
     def distinct(self) -> int:
         """Bound of the indices of a reduction, which differ from each other; 0: it has none."""
         return self.function.bound(0) if self.function.indices else 0
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        element = node.output_types[0].element
-        initial = self.function.initial(element)
-        kept, (behind, _) = self.rows_kept(node.input_types), self.state(node.input_types)
-        state, count, seen, see = initial, 0, 0, Distinct(self.distinct)
-        while True:
-            token, tokens = yield from each_aligned(node)
-            if token.done:
-                around.emit(0, token)
-                return
-            if token.rank > self.rank:
-                around.emit(0, empty(token.rank - self.rank, token.stop - self.rank))
-                continue
-            if token.has_value:
-                self.check_rows(kept, count, state, tokens)
-                if self.distinct:
-                    seen = see(seen, token.value)
-                count += 1
-                values = [each.value for each in tokens]
-                state = around.computed(self.function.update, state, *values, result=behind)
-                around.fits(0, state)
-            if token.stop >= self.rank:
-                if not element.accepts(state):
-                    raise Violation(Fault.WRONG_COUNT)
-                around.emit(0, Token(state, token.stop - self.rank))
-                state, count, seen = initial, 0, 0
 
 
 @stream_method

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.language.draft import Draft
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Names, Operator, Placed, StreamType, expect
 from step.language.padding import Padding
 
 
@@ -33,14 +33,6 @@ class Broadcast(Operator):
 
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
         return (inputs[0],) * self.copies
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        done = False
-        while not done:
-            token = yield 0
-            for port in range(self.copies):
-                around.emit(port, token)
-            done = token.done
 
 
 WEIGHT = 1

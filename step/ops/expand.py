@@ -9,21 +9,17 @@ import sympy
 
 from step.language.dims import dim, format_shape
 from step.language.draft import HIGHEST_RANK, Draft, inside
-from step.language.faults import Fault, Violation
 from step.language.operator import (
     Accounting,
     Names,
     Operator,
     Placed,
-    Process,
     StreamType,
-    Surroundings,
     expect,
     expect_rank,
 )
 from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token
 from step.language.useful import static_product
 
 
@@ -73,29 +69,6 @@ class Expand(Operator):
             return (None,)
         again = static_product(node.output_types[0].shape[-self.rank :])
         return (UNKNOWN if again is None else given.times(again, max(given.alike, self.rank)),)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        if self.count is not None:
-            while not (token := (yield 0)).done:
-                if token.has_value:
-                    for _ in range(self.count - 1):
-                        around.emit(0, Token(token.value))
-                around.emit(0, token)
-            around.emit(0, token)
-            return
-        while True:
-            held = yield 0
-            while True:
-                reference = yield 1
-                outside = reference.rank if reference.rank > self.rank else 0
-                last = reference.done or reference.stop >= self.rank
-                if (reference.done, outside) != (held.done, held.rank) or (last and reference.stop != held.stop):
-                    raise Violation(Fault.STOPS_DISAGREE)
-                around.emit(0, Token(held.value, reference.stop) if reference.has_value else reference)
-                if last:
-                    break
-            if reference.done:
-                return
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return node.output_types[0].element.bytes

@@ -9,10 +9,10 @@ from functools import partial
 from step.language.dims import DimKind, derive, product
 from step.language.draft import Draft
 from step.language.expecting import only
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect_rank
+from step.language.operator import Names, Operator, Placed, StreamType, expect_rank
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token, empty
+from step.language.tokens import Token
 
 
 @dataclass(frozen=True)
@@ -67,28 +67,6 @@ class Flatten(Operator):
         if alike > self.high:
             alike -= self.high - self.low
         return (given.times(1, alike if given.alike > self.high else min(alike, self.low)),)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        holds = self.holds(node.input_types[0])
-        held: Token | None = None
-        while True:
-            token = yield 0
-            merged = self.merged(token)
-            if self.low < token.rank <= self.high:
-                if token.stop > self.high:
-                    row = empty(self.low + 1) if held is None else held
-                    around.emit(0, row._replace(stop=merged.stop))
-                    held = None
-                continue
-            if held is not None:
-                around.emit(0, held)
-                held = None
-            if holds and self.low < token.stop <= self.high:
-                held = merged
-            else:
-                around.emit(0, merged)
-            if token.done:
-                return
 
 
 @stream_method

@@ -14,11 +14,9 @@ from step.language.dims import DimKind, derive, shape
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.dtypes import BF16, INT8, INT32, INTEGERS, UINT32, DType, as_dtype
 from step.language.graph import Graph, graph_method
-from step.language.loops import Stops, listed
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Names, Operator, StreamType, expect
 from step.language.parameters import shown
 from step.language.stream import Stream
-from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile
 
 Targets = Sequence[int | Sequence[int]]
@@ -99,33 +97,6 @@ class Generate(Operator):
     def number(self, index: int) -> np.ndarray:
         """Value ``index`` of a range, as a tile."""
         return self._tile([[self.values[index]]])
-
-    def levels(self, referred: bool) -> Sequence[int]:
-        """The own stops of the values that follow each other: for an element of the reference, or in all."""
-        return listed(Stops(self.extents, len(self.extents) - (not referred)))
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        referred = bool(node.input_types)
-        levels, depth, period = self.levels(referred), len(self.extents), len(self.values)
-        place, first = 0, len(self.before)
-        values = None if isinstance(self.values, range) else self.constants
-        for each in (values or [])[:first]:
-            around.emit(0, Token(each))
-        done = False
-        while not done:
-            reference = (yield 0) if referred else Token(None)
-            if reference.has_value:
-                for position, level in enumerate(levels):
-                    value = self.number(place) if values is None else values[first + place]
-                    stop = level + reference.stop if position == len(levels) - 1 else level
-                    around.emit(0, Token(value, stop))
-                    place = (place + 1) % period
-            elif not reference.done:
-                around.emit(0, empty(reference.rank + depth, reference.stop + depth))
-            done = reference.done or not referred
-        for each in (values or [])[first + period :]:
-            around.emit(0, Token(each))
-        around.emit(0, DONE)
 
 
 @graph_method

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from step.language.draft import Draft
 from step.language.expecting import expect_element, only
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Names, Operator, StreamType, expect
 from step.language.stream import Stream, stream_method
 from step.language.types import Tuple
 
@@ -28,13 +28,6 @@ class ItemOf(Operator):
         count = len(element.items)
         expect(0 <= self.index < count, f"a tuple of {count} has items 0 to {count - 1}, but no {self.index}")
         return (StreamType(element.items[self.index], stream.shape),)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        while True:
-            token = yield 0
-            around.emit(0, token._replace(value=token.value[self.index]) if token.has_value else token)
-            if token.done:
-                return
 
 
 @stream_method

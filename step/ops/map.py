@@ -9,11 +9,9 @@ import sympy
 
 from step.language.applying import _Applying, elements_of
 from step.language.draft import Draft
-from step.language.faults import Fault, Violation
 from step.language.function import MapFunction
-from step.language.operator import Accounting, Names, Placed, Process, StreamType, Surroundings, each_aligned
+from step.language.operator import Accounting, Names, Placed, StreamType
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token
 from step.language.types import ElementType, Selector
 from step.language.useful import rows_of
 
@@ -47,23 +45,6 @@ class Map(_Applying):
 
     def rows_made(self, node: Placed, *elements: ElementType) -> sympy.Expr:
         return rows_of(self.function.result_type(*elements))
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        bounds, counts, result = self.bounds(node), self.counts(node), node.output_types[0].element
-        while True:
-            token, tokens = yield from each_aligned(node)
-            if token.has_value:
-                for port, bound in bounds:
-                    if tokens[port].value[0, 0] >= bound:
-                        raise Violation(Fault.OUT_OF_RANGE)
-                for port, count in counts:
-                    if tokens[port].value.bit_count() != count:
-                        raise Violation(Fault.OUT_OF_RANGE)
-                values = [each.value for each in tokens]
-                token = Token(around.computed(self.function.apply, *values, result=result), token.stop)
-            around.emit(0, token)
-            if token.done:
-                return
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         return range(inputs) if self.function.reads_operands else ()

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from step.language.dims import format_shape, if_equal
 from step.language.draft import Draft
 from step.language.expecting import expect_selectors
-from step.language.faults import Fault, Violation
-from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.operator import Kind, Names, Operator, Placed, StreamType, expect, expect_rank
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 
@@ -63,33 +62,6 @@ class Partition(Operator):
         data, selectors = inputs
         kept = selectors is not None and selectors.flags and self.rank == 0  # by SelectValid: data is what is selected
         return (UNKNOWN if has_padding(data) and not kept else None,) * self.targets
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        while True:
-            selector = yield SELECTOR
-            token = yield DATA
-            if selector.done or token.done:
-                if selector.done != token.done:
-                    raise Violation(Fault.MISSING_DATA if token.done else Fault.LEFTOVER_DATA)
-                break
-            if selector.is_empty:
-                if (token.rank, token.stop) != (selector.rank + self.rank, selector.stop + self.rank):
-                    raise Violation(Fault.STOPS_DISAGREE)
-                continue
-            while True:
-                if token.done:
-                    raise Violation(Fault.MISSING_DATA)
-                ends = token.stop >= self.rank
-                if token.rank > self.rank or (ends and token.stop != selector.stop + self.rank):
-                    raise Violation(Fault.STOPS_DISAGREE)
-                for target in range(self.targets):
-                    if selector.value >> target & 1:
-                        around.emit(target, token._replace(stop=min(token.stop, self.rank)))
-                if ends:
-                    break
-                token = yield DATA
-        for target in range(self.targets):
-            around.emit(target, token)
 
 
 @stream_method

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from step.language.dims import Dim, DimKind, at_most_one
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.expecting import only
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings
+from step.language.operator import Names, Operator, Placed, StreamType
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token
 
 
 @dataclass(frozen=True)
@@ -33,17 +32,6 @@ class Promote(Operator):
 
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
         return (inputs[0],)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        rank = node.input_types[0].rank
-        held: Token | None = None
-        while not (token := (yield 0)).done:
-            if held is not None:
-                around.emit(0, held)
-            held = token
-        if held is not None:
-            around.emit(0, held._replace(stop=rank + 1))
-        around.emit(0, token)
 
 
 @stream_method

@@ -13,14 +13,11 @@ from step.language.dims import DimKind, derive, dim
 from step.language.draft import HIGHEST_RANK, Draft, Piece
 from step.language.dtypes import BOOL
 from step.language.expecting import only
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.operator import Names, Operator, Placed, StreamType, expect, expect_rank
 from step.language.padding import FLAGS, Padded, Padding
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token, empty
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.language.useful import merged, rows_of
-
-_REAL, _PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)
 
 
 def pad_element(element: ElementType, pad: float) -> object:
@@ -94,52 +91,6 @@ class Reshape(Operator):
             return None, rest
         alike = given.alike + 1 if given.alike > self.rank or (self.rank == 0 and chunk == dim(1)) else given.alike
         return given.times(1, alike), rest
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        return self._split(around) if self.rank else self._fill(node, around)
-
-    def _split(self, around: Surroundings) -> Process:
-        """Every ``chunk``-th stop of level ``rank`` becomes one higher, as all above are."""
-        count = 0
-        while not (token := (yield 0)).done:
-            stop, rank = token.stop, token.rank
-            if rank > self.rank:
-                stop, rank = stop + 1, rank + 1
-            elif stop >= self.rank:
-                count = (count + 1) % self.chunk
-                stop += count == 0
-            around.emit(0, token._replace(stop=stop, rank=rank))
-            around.emit(1, Token(_REAL, stop) if token.has_value else empty(rank, stop))
-        for port in range(2):
-            around.emit(port, token)
-
-    def _fill(self, node: Placed, around: Surroundings) -> Process:
-        """Chunks of elements, the last of a row filled up."""
-        filler = pad_element(node.input_types[0].element, self.pad) if self.chunk > 1 else None
-        count = 0
-
-        def emit(value: object, stop: int, flag: np.ndarray) -> None:
-            nonlocal count
-            count = (count + 1) % self.chunk
-            level = stop + 1 if count == 0 else 0
-            around.emit(0, Token(value, level))
-            around.emit(1, Token(flag, level))
-
-        def fill(stop: int) -> None:
-            while count:
-                emit(filler, stop, _PADDING)
-
-        while not (token := (yield 0)).done:
-            if token.has_value:
-                emit(token.value, token.stop, _REAL)
-                if token.stop:
-                    fill(token.stop)
-            else:
-                for port in range(2):
-                    around.emit(port, empty(token.rank + 1, token.stop + 1))
-        fill(0)
-        for port in range(2):
-            around.emit(port, token)
 
 
 @stream_method

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from step.language.dims import dim
 from step.language.draft import Draft
 from step.language.function import AccumFunction
-from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned, expect
+from step.language.operator import Names, Placed, StreamType, expect
 from step.language.padding import UNKNOWN, Padding
 from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token
 from step.language.types import ElementType
 from step.language.useful import static_product
 
@@ -53,26 +52,6 @@ class Scan(_Reduction):
             return (made,)
         count = static_product(node.input_types[0].shape[-self.rank :])
         return (UNKNOWN if count is None or self.exclusive else made.times(count, made.alike + self.rank),)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        initial = self.function.initial(node.output_types[0].element)
-        kept, (behind, _) = self.rows_kept(node.input_types), self.state(node.input_types)
-        state, count = initial, 0
-        while True:
-            token, tokens = yield from each_aligned(node)
-            if token.has_value:
-                self.check_rows(kept, count, state, tokens)
-                count += 1
-                before = state
-                values = [each.value for each in tokens]
-                state = around.computed(self.function.update, state, *values, result=behind)
-                around.emit(0, Token(before if self.exclusive else state, token.stop))
-            else:
-                around.emit(0, token)
-            if token.done:
-                return
-            if token.stop >= self.rank:
-                state, count = initial, 0
 
 
 @stream_method

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from step.language.draft import Draft
-from step.language.faults import Fault, Violation
-from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.faults import Fault
+from step.language.operator import Kind, Names, Operator, StreamType, expect
 from step.language.stream import Stream, stream_method
-from step.language.tokens import DONE
 from step.language.types import Selector
 
 DATA, SELECTOR = 0, 1
@@ -49,31 +48,6 @@ class Until(Operator):
 
     def fault_text(self, fault: Fault) -> str:
         return "its selectors end before they say which tensor is the last"
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        rank, over = node.input_types[DATA].rank, False
-        while True:
-            while not (token := (yield DATA)).done:
-                if not over:
-                    around.emit(0, token)
-                if token.stop >= rank:
-                    break
-            if token.done:
-                if not over:
-                    around.emit(0, token)
-                while not (yield SELECTOR).done:
-                    pass
-                return
-            selector = yield SELECTOR
-            if selector.done:
-                if not over:
-                    raise Violation(Fault.MISSING_DATA)
-                while not (yield DATA).done:
-                    pass
-                return
-            if not over and not selector.value:
-                over = True
-                around.emit(0, DONE)
 
 
 @stream_method

@@ -6,20 +6,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from step.language.draft import Draft
-from step.language.faults import tuple_of
 from step.language.operator import (
     Names,
     Operator,
-    Placed,
-    Process,
     StreamType,
-    Surroundings,
-    each_aligned,
     expect,
     expect_same_shape,
 )
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token
 from step.language.types import Tuple, with_rows
 
 
@@ -35,16 +29,6 @@ class Zip(Operator):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 2, f"zip needs at least two streams, not {len(inputs)}")
         return (StreamType(Tuple(tuple(each.element for each in inputs)), expect_same_shape(inputs)),)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        made = tuple_of([each.element for each in node.input_types])
-        while True:
-            token, tokens = yield from each_aligned(node)
-            if token.has_value:
-                token = Token(made([each.value for each in tokens]), token.stop)
-            around.emit(0, token)
-            if token.done:
-                return
 
 
 @stream_method

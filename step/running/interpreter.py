@@ -23,6 +23,7 @@ from step.language.faults import Fault, Violation, rows_of
 from step.language.graph import Graph, Node
 from step.language.operator import Process
 from step.language.parameters import settled
+from step.language.surroundings import ANY_ROWS
 from step.language.symbols import determined, measure
 from step.language.tokens import Token
 from step.language.types import ElementType
@@ -92,16 +93,14 @@ class _Interpreter:
         self.came_from = -1
         self.ready: deque[str] = deque()
 
-    def fits(self, port: int, value: Any) -> None:
-        node = self.active
-        netlist = self.netlist
-        if netlist and (node.name, port) in netlist.tiled and rows_of(value) > netlist.rows_from(node):
-            raise Violation(Fault.TOO_MANY_ROWS)
+    def most_rows(self, port: int = 0) -> int:
+        netlist, tiled = self.netlist, (self.active.name, port)
+        return netlist.rows_from(self.active) if netlist and tiled in netlist.tiled else ANY_ROWS
 
     def emit(self, port: int, token: Token) -> None:
-        node = self.active
-        if token.has_value:
-            self.fits(port, token.value)
+        node, most = self.active, self.most_rows(port)
+        if token.has_value and most != ANY_ROWS and rows_of(token.value) > most:
+            raise Violation(Fault.TOO_MANY_ROWS)
         name = self.graph.stream_name(node.name, port)
         (self.checks if name in self.checks.checkers else self.others).see(name, token)
         if name in self.result.streams:

@@ -6,7 +6,7 @@ Activities and counts are those that hardware counters beside the fabric see in 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -105,6 +105,24 @@ class ChannelEvents:
         times, levels = np.append(0, times[order]), np.append(0, np.cumsum(moves[order]))
         last = np.append(np.diff(times) > 0, True)
         return times[last], levels[last]
+
+
+def channel_events(names: Sequence[str], entered: np.ndarray, left: np.ndarray, end: int) -> dict[str, ChannelEvents]:
+    """Events before the cycle ``end`` of the channels ``names``, from logs of all, those of a channel in order of time.
+
+    A row has a ``cycle``, a ``channel`` by its place among the names, and for a token that entered its ``control``.
+    """
+    parts = []
+    for log in (entered, left):
+        log = log[log["cycle"] < end]
+        log = log[np.argsort(log["channel"], kind="stable")]
+        parts.append(np.split(log, np.searchsorted(log["channel"], range(1, len(names)))))
+    return {
+        name: ChannelEvents(
+            comes["cycle"].astype(np.int64), comes["control"].astype(np.int32), goes["cycle"].astype(np.int64)
+        )
+        for name, comes, goes in zip(names, *parts, strict=True)
+    }
 
 
 EVENTS = {"cycles": np.int64, "control": np.int32, "leaves": np.int64}

@@ -27,10 +27,8 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
         ports=len(before) + len(behind) - 2,
         dynamic=any(is_dynamic(each.element) for each in (*before, *behind)),
     )
-    function = node.operator.function
-    if function is not None and any(each.carries for each in behind):
-        reduce = node.operator.reduces
-        plan = plan_of(node, function, netlist.at(node), reduce=reduce)
+    if node.operator.function is not None and any(each.carries for each in behind):
+        plan = plan_of(node, netlist.at(node))
         for part in plan.parts:
             datapaths.add(part, found)
         if not plan.streams:  # operands are collected as a whole

@@ -37,16 +37,14 @@ ROOM = (0.9, 0.7, 0.5)
 class Candidate:
     """A program: its ``row``, and the ``whole`` row that it has on the widest hardware.
 
-    ``program`` is that on the ``hardware`` that a ``fitter`` chose, None where it chose none. ``same``: the first
-    candidate that is the same program.
+    ``program`` is that on hardware that was chosen, None where there is none. ``same``: the first candidate that is the
+    same program.
     """
 
     whole: Row
     row: Row
     program: Program | None = None
     same: Candidate | None = field(default=None, repr=False)
-    fitter: Fitter | None = field(default=None, repr=False)
-    hardware: Choice | None = field(default=None, repr=False)
 
     @property
     def fewest(self) -> int:
@@ -57,6 +55,14 @@ class Candidate:
     def ended(self) -> bool:
         """Whether it ran within the budget."""
         return self.row.status == Status.FINISHED
+
+
+@dataclass(eq=False)
+class Fitting(Candidate):
+    """A candidate with the ``hardware`` that a ``fitter`` chose, None where it chose none."""
+
+    fitter: Fitter = field(repr=False, kw_only=True)
+    hardware: Choice | None = field(default=None, repr=False)
 
     def chosen(self) -> Choice:
         """The hardware, which there is."""
@@ -89,9 +95,10 @@ class Mapper:
         try:
             for each in self._on_the_widest(points):
                 found.append(each)
-            self._choose_with_room([each for each in found if each.fitter is not None])
-            self._choose_fewer_bytes(found)
-            for limit, each in self._with_less_area(found):
+            fitting = [each for each in found if isinstance(each, Fitting)]
+            self._choose_with_room(fitting)
+            self._choose_fewer_bytes(fitting)
+            for limit, each in self._with_less_area(fitting):
                 smaller[limit] = each
         except KeyboardInterrupt:
             interrupted = True
@@ -115,40 +122,38 @@ class Mapper:
                 continue
             whole = measured(program, point)
             each = Candidate(whole, self.budget.judged(whole), same=known.get(whole.digest))
+            if whole.status == Status.FINISHED and each.same is None:
+                each = Fitting(whole, each.row, fitter=self._fitter(Trials(program, silent)))
             each.program = program if each.ended else None
             known.setdefault(whole.digest, each)
-            if whole.status == Status.FINISHED and each.same is None:
-                each.fitter = self._fitter(Trials(program, silent))
             self.progress(f"{at} of {len(points)} choices have run on the widest hardware")
             yield each
 
     def _fitter(self, trials: Trials, part: float = 1) -> Fitter:
         return Fitter(trials, Goal({AREA: part * self.budget.limits[AREA]}))
 
-    def _choose_with_room(self, candidates: Sequence[Candidate]) -> None:
+    def _choose_with_room(self, candidates: Sequence[Fitting]) -> None:
         """Give hardware to ``candidates``, within less area where none comes into the budget by depths of channels."""
         self._choose(candidates)
         for part in ROOM:
             if any(each.ended for each in candidates) or not any(each.hardware for each in candidates):
                 break
             for each in candidates:
-                assert each.fitter is not None
                 each.fitter = self._fitter(each.fitter.trials, part)
             self._choose(candidates)
 
-    def _choose(self, candidates: Sequence[Candidate]) -> None:
+    def _choose(self, candidates: Sequence[Fitting]) -> None:
         """Give hardware to ``candidates`` that may be the fastest, and better hardware to the best of these."""
         for each in self._link(self._chosen_roughly(candidates)):
             if each.ended or self._over_by_fifos(each.row):
-                assert each.fitter is not None
                 self._place(each, each.fitter.finished(each.chosen(), self.runs))
             if each.ended:
                 self._size(each)
                 break
 
-    def _chosen_roughly(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def _chosen_roughly(self, candidates: Sequence[Fitting]) -> list[Fitting]:
         """Candidates that may be the fastest, with one width for all links, the best first."""
-        found, best = list[Candidate](), math.inf
+        found, best = list[Fitting](), math.inf
         for each in sorted(candidates, key=lambda each: each.fewest):
             if len(found) == self.candidates or each.fewest >= best:
                 break
@@ -159,44 +164,42 @@ class Mapper:
                 self.progress(f"{len(found)} choices have hardware{fastest}")
         return sorted(found, key=lambda each: each.chosen().cycles)
 
-    def _choose_roughly(self, candidate: Candidate) -> bool:
+    def _choose_roughly(self, candidate: Fitting) -> bool:
         """Give ``candidate`` hardware with one width for all links; whether there is some."""
-        assert candidate.fitter is not None
         rough = candidate.fitter.rough()
         if rough is not None:
             self._place(candidate, rough)
         return rough is not None
 
-    def _link(self, rough: Sequence[Candidate]) -> list[Candidate]:
+    def _link(self, rough: Sequence[Fitting]) -> list[Fitting]:
         """Give the best ones links for every unit; all of them, the best first."""
         for at, each in enumerate(rough[: self.finalists], 1):
-            assert each.fitter is not None
             linked = each.fitter.linked(each.chosen())
             if linked is not each.hardware:
                 self._place(each, linked)
             self.progress(f"{at} of {self.finalists} finalists have links of their own")
         return sorted(rough, key=lambda each: each.chosen().cycles)
 
-    def _choose_fewer_bytes(self, candidates: Sequence[Candidate]) -> None:
+    def _choose_fewer_bytes(self, candidates: Sequence[Fitting]) -> None:
         """Give hardware to those that are slower, but have fewer bytes on chip than all that are faster."""
         fewest = min((each.row.on_chip_bytes or 0 for each in candidates if each.ended), default=0)
         for each in sorted(candidates, key=lambda each: (each.fewest, each.whole.on_chip_bytes or 0)):
-            if each.fitter is not None and each.program is None and (each.whole.on_chip_bytes or 0) < fewest:
+            if each.program is None and (each.whole.on_chip_bytes or 0) < fewest:
                 self._choose_roughly(each)
                 fewest = (each.row.on_chip_bytes or 0) if each.ended else fewest
 
-    def _with_less_area(self, candidates: Sequence[Candidate]) -> Iterator[tuple[int, Candidate]]:
+    def _with_less_area(self, candidates: Sequence[Fitting]) -> Iterator[tuple[int, Candidate]]:
         """The fastest one of the finalists within each of `PARTS` of the area."""
-        ran = [each for each in candidates if each.ended and each.fitter is not None]
-        best = sorted(ran, key=lambda each: each.row.cycles or 0)[: self.finalists]
+        best = sorted((each for each in candidates if each.ended), key=lambda each: each.row.cycles or 0)[
+            : self.finalists
+        ]
         for part in PARTS:
             limit = int(part * self.budget.limits[AREA])
             budget = Budget({**self.budget.limits, AREA: limit})
             within = replace(self, budget=budget, finalists=1, progress=silent)
             found = [
-                Candidate(each.whole, budget.judged(each.whole), fitter=within._fitter(each.fitter.trials))
+                Fitting(each.whole, budget.judged(each.whole), fitter=within._fitter(each.fitter.trials))
                 for each in best
-                if each.fitter is not None
             ]
             within._link(within._chosen_roughly(found))
             there = [each for each in found if each.program is not None and each.ended]
@@ -208,10 +211,9 @@ class Mapper:
 
     # -- hardware of one candidate ----------------------------------------------------------------------------------
 
-    def _place(self, candidate: Candidate, hardware: Choice) -> None:
+    def _place(self, candidate: Fitting, hardware: Choice) -> None:
         """Give ``candidate`` this ``hardware``, with depths of channels that bring it into the budget, unless only what
         it has is within that."""
-        assert candidate.fitter is not None
         before, program = replace(candidate), candidate.fitter.trials.program
         graph = replace(program.graph, depths={**program.graph.depths, **hardware.depths})
         candidate.hardware, candidate.program = hardware, replace(program, graph=graph, fabric=hardware.fabric)
@@ -250,11 +252,11 @@ class Mapper:
 
     def _explain(self, candidate: Candidate, interrupted: bool) -> None:
         """Say why ``candidate`` has no hardware, or give it what that of the same program has."""
-        same, fitter = candidate.same, candidate.fitter
-        if same is not None:
+        if (same := candidate.same) is not None:
             candidate.row, candidate.program = replace(same.row, point=candidate.row.point), same.program
-        elif fitter is not None and candidate.program is None and candidate.row.status == OVER:
-            least, limit = 0 if interrupted else math.ceil(fitter.least.area.lut_sites), self.budget.limits[AREA]
+        elif isinstance(candidate, Fitting) and candidate.program is None and candidate.row.status == OVER:
+            limit = self.budget.limits[AREA]
+            least = 0 if interrupted else math.ceil(candidate.fitter.least.area.lut_sites)
             reason = f"at least {candidate.fewest:,} cycles, with any hardware: not among the best"
             if interrupted:
                 reason = f"at least {candidate.fewest:,} cycles, with any hardware: not looked at, as Ctrl-C came"
@@ -270,7 +272,7 @@ class Mapper:
         needs = [
             (each, each.fitter, {AREA: each.fitter.least.area.lut_sites, MEMORY: measure(each.whole, MEMORY) or 0})
             for each in candidates
-            if each.fitter is not None
+            if isinstance(each, Fitting)
         ]
         if not needs:
             return f"none of the {len(candidates)} choices runs; of the last one: {candidates[-1].row.error}"

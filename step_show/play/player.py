@@ -22,8 +22,9 @@ from step.lowering.fabric import FabricConfig
 from step.programs.prepare import Inputs, Openable, Prepared, prepare
 from step.running.deadlock import find_waits
 from step.running.output import COLOURS
-from step.running.result import RunResult, Status
+from step.running.result import RunResult
 from step_show.play.play_data import play_data
+from step_show.waves.recording import checked_limit, ended
 
 Cycle = Annotated[int, Within(0)]
 
@@ -85,12 +86,11 @@ def play(
     """
     first = settled(first, Cycle, "first", InputError)
     last = None if last is None else settled(last, Cycle, "last", InputError)
-    if last is not None and last < first:
-        raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
+    limit = checked_limit(first, last)
     prepared = prepare(program, inputs, fabric)
     if prepared is not program:
         prepared.warn()
-    record, limit = RunRecord(), None if last is None else last + 1
+    record = RunRecord()
     with watched(progress) as telling:
         run = Model.of(prepared).run(record, events=True, max_cycles=limit, progress=telling)
         return played(run, record, first)
@@ -98,21 +98,13 @@ def play(
 
 def played(run: ModelRun, record: RunRecord, first: int = 0, report: str = "") -> Play:
     """The page of a ``run`` with its events and its ``record``; ``report``: the page of its explanation, for a link."""
-    failure: SimulationError | None = None
     waits = find_waits(run.netlist, run.snapshot()) if isinstance(run.error, Deadlock) else []
-    try:
-        result = run.finished()
-    except SimulationError as error:
-        assert error.result is not None
-        result = error.result
-        failure = None if result.status == Status.RUNAWAY else error  # it was stopped because it was told to
-    if first >= result.cycles:
-        raise failure or InputError(f"the run has {result.cycles} cycles, so there is no cycle {first}")
-    folder, ended = Path(__file__).parent / "page", f", {result.status}" if failure else ""
+    result, failure = ended(run.finished, first)
+    folder, status = Path(__file__).parent / "page", f", {result.status}" if failure else ""
     page = filled(
         folder / "play.html",
         **{"first": first, "end": result.cycles, "colours": COLOURS, "report": report, "failure": failure},
-        title=f"{result.program}: {result.cycles:,} cycles{ended}",
+        title=f"{result.program}: {result.cycles:,} cycles{status}",
         style=(folder / "play.css").read_text(),
         script=(folder / "play.js").read_text(),
         data=json.dumps(play_data(run, record, result, waits, first), separators=(",", ":")).replace("<", "\\u003c"),

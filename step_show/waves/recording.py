@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,20 +48,32 @@ def record(
     ``last`` or behind the end of the run, and what a back end raises before it runs; a run that failed before ``first``
     raises its failure.
     """
+    limit, prepared = checked_limit(first, last), prepare(program)
+    run = runner(name, {**options, "events": True, "max_cycles": limit}, progress)
+    result, failure = ended(lambda: run(prepared), first)
+    return Recording(prepared.netlist, result, failure, first, result.cycles)
+
+
+def checked_limit(first: int, last: int | None) -> int | None:
+    """The most cycles of a run up to and with the cycle ``last``; raises `InputError` where ``first`` is behind it."""
     if last is not None and last < first:
         raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
-    prepared = prepare(program)
-    limit = None if last is None else last + 1
+    return None if last is None else last + 1
+
+
+def ended(run: Callable[[], RunResult], first: int) -> tuple[RunResult, SimulationError | None]:
+    """The result of a ``run``, whatever end it comes to, and what is wrong with it.
+
+    Raises that, or `InputError`, where the run ends before the cycle ``first``.
+    """
     failure: SimulationError | None = None
     try:
-        result = runner(name, {**options, "events": True, "max_cycles": limit}, progress)(prepared)
+        result = run()
     except SimulationError as error:
         if error.result is None:
             raise
         result = error.result
         failure = None if result.status == Status.RUNAWAY else error  # it was stopped because it was told to
     if first >= result.cycles:
-        if failure is not None:
-            raise failure
-        raise InputError(f"the run has {result.cycles} cycles, so there is no cycle {first}")
-    return Recording(prepared.netlist, result, failure, first, result.cycles)
+        raise failure or InputError(f"the run has {result.cycles} cycles, so there is no cycle {first}")
+    return result, failure

@@ -53,12 +53,18 @@ def left(run: ModelRun) -> list[Any]:
         # Into all pages several machines put in the same cycle, in any order: nobody reads them, they are only counted.
         [texts(each.tokens) for each in fabric.all_channels if each is not fabric.shares.all_pages],
         sorted((machines.index(machine), each.fault) for machine, each in ending.faults),
-        run.events,
+        events_of(run),
         fabric.arrivals,
         {name: str(each) for name, each in run.faults().items()},
         {name: str(each) for name, each in run.checks.broken.items()},
         {name: texts(each) for name, each in kept.items()},
     ]
+
+
+def events_of(run: ModelRun) -> dict[str, list[list[int]]] | None:
+    """By channel, the cycles in which tokens entered, their control, and the cycles in which they left."""
+    events = run.events()
+    return events and {name: [each.tolist() for each in vars(of).values()] for name, of in events.items()}
 
 
 def texts(tokens: Any) -> list[str]:

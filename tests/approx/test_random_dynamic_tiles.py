@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from same import both
+from same import both, events_of
 
 from sim_approx.backend import simulate
 from step import BF16, FabricConfig, Graph, MemoryConfig, Stream, Tile
 from step.functions import Cast, Matmul, Mul, RetileRow, RetileStreamify, Silu
 from step.lowering.netlist import Netlist, lower
 from step.lowering.plans import plan_of
-from step.ops.accum import Accum
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.result import Status
 
@@ -142,7 +141,7 @@ def as_static(seed: int) -> Status:
     fixed, dynamic = (latencies(netlist) for netlist, _ in programs)
     later = sum(max(0, dynamic[name] - latency) for name, latency in fixed.items())
     runs = [simulate(*program, events=True) for program in programs]
-    one, other = ({name: values(*each[:2]) for name, each in (run.events or {}).items()} for run in runs)
+    one, other = ({name: values(*each[:2]) for name, each in (events_of(run) or {}).items()} for run in runs)
     assert one.keys() == other.keys()
     for name, cycles in one.items():
         assert all(late + later >= early for late, early in zip(cycles, other[name], strict=True)), name
@@ -153,9 +152,8 @@ def latencies(netlist: Netlist) -> dict[str, int]:
     """Of all products."""
     found = {}
     for node in netlist.units:
-        function, reduce = node.operator.function, isinstance(node.operator, Accum)
-        if isinstance(function, Matmul):
-            found[node.name] = plan_of(node, function, netlist.at(node), reduce=reduce).latency
+        if isinstance(node.operator.function, Matmul):
+            found[node.name] = plan_of(node, netlist.at(node)).latency
     return found
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commanding import Result, Step
 
-from step.firing.declared import Declared
+from sim_approx.placing import site
+from step.firing.declared import Declared, declared_rule
 from step.language.dtypes import FP32
 from step.language.graph import Graph, Node
 from step.language.operator import Placed, Process, Surroundings
@@ -20,7 +22,6 @@ from step.ops.promote import Promote
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.json_file import validate
 from step.programs.program import Program, load_program
-from step.rules import promote as fired_promote
 from step.running.interpreter import interpret
 from step.running.result import RunResult
 from step_check.fuzz import campaign as campaigning
@@ -36,10 +37,13 @@ from step_cli.verbs import fuzz
 def low_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fast model's Promote ends the whole stream with a stop that is too low."""
 
-    def rule(node: Node) -> Declared:
-        return Declared(fired_promote.Promote, {"top": node.inputs[0].rank})
+    def rule(node: Node) -> Declared | None:
+        found = declared_rule(node)
+        if found is None or not isinstance(node.operator, Promote):
+            return found
+        return replace(found, parameters={"top": node.inputs[0].rank})
 
-    monkeypatch.setattr(fired_promote, "rule", rule)
+    monkeypatch.setattr(site, "declared_rule", rule)
 
 
 @pytest.fixture

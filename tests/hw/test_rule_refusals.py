@@ -20,13 +20,14 @@ from step.firing.declared import Applied, Declared
 from step.firing.item import Item
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
+from step.functions.elementwise import Add
 from step.functions.select import SelectAll
 from step.language.dtypes import INT8
 from step.language.types import Tile, Tuple
 
 HEAD = """\
 from __future__ import annotations
-from dataclasses import dataclass; from collections.abc import Callable
+from dataclasses import dataclass; from collections.abc import Callable; from typing import Any
 from step.firing.machine import *
 from step.firing.words import *
 from step.language.faults import Fault, aligned, rows_of
@@ -36,7 +37,7 @@ class Odd(Machine):
     count: int
     table: tuple[int, ...]
     apply: Callable[..., object]; part: Callable[..., object]
-    index: int = 0
+    index: int = 0; initial: Any = None; state: Any = None
     held: Token | None = None; other: Token | None = None; mask: Mask = 0
     notes: list[int] = ()
     def fire(self):
@@ -113,6 +114,15 @@ def test_results_that_no_datapath_has(tmp_path: Path, body: str, error: str) -> 
     given = {"count": 3, "table": (1,), "part": print, "apply": Applied(SelectAll(1))}
     rule = Applying.of(Declared(odd(tmp_path, APPLIES + body), given), (STREAM,), (STREAM,))
     with raising(HardwareError, f"{tmp_path}/odd.py:{error}"):
+        assert rule.execution
+
+
+def test_a_reduction_that_does_not_begin(tmp_path: Path) -> None:
+    body = "self.state = self.apply(self.state, x.value)\nput(self.outputs[0], Token(self.state))\nreturn COMPUTES"
+    given = {"apply": Applied(Add(), reduces=True), "initial": Add().initial(Tile(INT8))}
+    rule = Applying.of(Declared(odd(tmp_path, APPLIES + body), given), (STREAM,), (STREAM,))
+    error = "a reduction that does not begin; its first operand is self.initial then"
+    with raising(HardwareError, f"{tmp_path}/odd.py:16: no hardware can be made of {error}"):
         assert rule.execution
 
 

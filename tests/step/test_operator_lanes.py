@@ -39,7 +39,7 @@ def test_an_operator_has_the_lanes_that_it_is_given() -> None:
     assert [node.name for node in with_lanes(netlist)] == ["first", "gate", "second", "total"]
     for node in with_lanes(netlist):
         own = {"first": 8, "gate": 4, "second": 4, "total": 1}  # 4 FP32 a word
-        assert plan_of(node, node.operator.function, netlist.at(node), reduce=False).lanes == own[node.name]
+        assert plan_of(node, netlist.at(node)).lanes == own[node.name]
     nodes, plain = netlist.graph.nodes, program().fabric
     assert lower(given.graph, plain).at(nodes["gate"]) is plain
     assert netlist.at(nodes["gate"]) == replace(plain, matmul_lanes=4, vector_lanes=4)

@@ -16,7 +16,9 @@ import step
 import step_torch
 from step_torch.registry import lowerings
 
-CAPTURED = sorted((Path(__file__).parent / "captured").glob("*_*.pt2"))
+FOLDER = Path(__file__).parent / "captured"
+CAPTURED = sorted(FOLDER.glob("*_*.pt2"))
+LLAMA, ROUTED = FOLDER / "llama_prefill.pt2", FOLDER / "qwen3moe_prefill.pt2"
 NAMES = [path.stem for path in CAPTURED]
 
 
@@ -71,9 +73,8 @@ def test_an_import_needs_no_torch_and_takes_less_than_a_second() -> None:
 def test_other_extents_of_a_dynamic_axis() -> None:
     random = np.random.default_rng(0)
     data = {name: random.standard_normal((1, 24, width)) for name, width in (("x", 32), ("rest_0", 16), ("rest_1", 16))}
-    path = next(path for path in CAPTURED if path.stem == "llama_prefill")
     rounded = {name: each.astype(ml_dtypes.bfloat16) for name, each in data.items()}
-    longer = step_torch.load(path, inputs=rounded)
+    longer = step_torch.load(LLAMA, inputs=rounded)
     assert np.asarray(step.run(longer.program, backend="interpret").outputs["output"]).size == 24 * 32
     assert longer.host == ["x: bfloat16 [1, 24, 32]", "rest_0: bfloat16 [1, 24, 16]", "rest_1: bfloat16 [1, 24, 16]"]
 
@@ -81,22 +82,20 @@ def test_other_extents_of_a_dynamic_axis() -> None:
 @grid(rows=[1, 2, 8, 16], columns=[8, 32], held=[True, False])
 def test_any_tiles_give_the_same_bits(rows: int, columns: int, held: bool) -> None:
     """Products are summed in the same order, whatever the tiles are; attention is not, along tiles of keys."""
-    path = next(path for path in CAPTURED if path.stem == "llama_prefill")
-    check = step_torch.load(path, tiling=step_torch.Tiling(rows, columns, held)).check()
+    check = step_torch.load(LLAMA, tiling=step_torch.Tiling(rows, columns, held)).check()
     assert check.passed
 
 
 def test_columns_that_do_not_divide_a_weight() -> None:
     """Weights of 32 and of 64 columns come in tiles of 8."""
-    path = next(path for path in CAPTURED if path.stem == "qwen3moe_prefill")
-    odd, even = (step_torch.load(path, tiling=step_torch.Tiling(columns=columns)) for columns in (12, 8))
+    odd, even = (step_torch.load(ROUTED, tiling=step_torch.Tiling(columns=columns)) for columns in (12, 8))
     assert odd.check().passed and [str(node) for node in odd.lowered.graph] == [
         str(node) for node in even.lowered.graph
     ]
 
 
 def test_experts_do_not_deadlock_wherever_rows_go() -> None:
-    program = step_torch.load(next(path for path in CAPTURED if path.stem == "qwen3moe_prefill")).program
+    program = step_torch.load(ROUTED).program
     simulator, random = step.Simulator(program), np.random.default_rng(1)
     for spread in (0.0, 0.3, 1.0, 3.0) * 6:
         rows = random.standard_normal((1, 32)) + spread * random.standard_normal((16, 32))
@@ -104,11 +103,10 @@ def test_experts_do_not_deadlock_wherever_rows_go() -> None:
 
 
 def test_a_join_through_memory() -> None:
-    path = next(path for path in CAPTURED if path.stem == "llama_prefill")
-    spilled = step_torch.load(path, tiling=step_torch.Tiling(on_chip=512))
+    spilled = step_torch.load(LLAMA, tiling=step_torch.Tiling(on_chip=512))
     kinds = [each.kind for each in spilled.joins()]
     assert kinds.count("a way through off-chip memory") == 2 and "Bufferize and Streamify" not in kinds
-    assert spilled.check() == step_torch.load(path).check()
+    assert spilled.check() == step_torch.load(LLAMA).check()
     assert step.run(spilled.program, backend="approx").cycles is not None
 
 

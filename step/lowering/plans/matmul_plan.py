@@ -39,9 +39,8 @@ class MatmulPlan(DatapathPlan):
     must begin later, when more words of the right operand are there. Products do not meet on the lanes: one that begins
     late keeps the next one waiting for so much longer as this may begin sooner. So none begins sooner than the others
     need, as long as words of the right operand come. A result may wait for the words of the one before it. Stores have
-    room for the worst order of sizes. Where products share a turn each has the slot of one with all rows.
-
-    Where it is ``modelled`` its hardware is for simulation alone.
+    room for the worst order of sizes. Where products share a turn each has the slot of one with all rows. One that is
+    ``modelled`` has hardware for simulation alone.
     """
 
     arrangement: Arrangement
@@ -58,9 +57,7 @@ class MatmulPlan(DatapathPlan):
 
     most_rows = property(lambda self: self.arrangement.rows if self.fewer else 0)
 
-    @property
-    def lanes(self) -> int:  # type: ignore[override]
-        return self.arrangement.lanes * self.terms
+    lanes = property(lambda self: self.arrangement.lanes * self.terms)
 
     @property
     def parts(self) -> Iterable[Part]:

@@ -34,9 +34,7 @@ class MaxIndexPlan(DatapathPlan):
     operands = property(lambda self: (self.values, self.indices))
     rows = property(lambda self: self.values.rows)
 
-    @property
-    def result_bits(self) -> int:
-        return word_bits(self.items, self.link_bits)
+    result_bits = property(lambda self: word_bits(self.items, self.link_bits))
 
     @property
     def items(self) -> tuple[int, int]:

@@ -133,9 +133,7 @@ class TilePlan(DatapathPlan):
     result: Words
     most_rows: int = field(default=0, kw_only=True)
 
-    @property
-    def operands(self) -> tuple[Words, ...]:  # type: ignore[override]
-        return (self.tile,)
+    operands = property(lambda self: (self.tile,))
 
     @property
     def parts(self) -> Iterable[Part]:

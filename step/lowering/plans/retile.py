@@ -10,7 +10,6 @@ from typing import Any
 
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.function import Function
-from step.language.types import Tile
 from step.lowering.plans.parts import Circuit, Memory, Part, Parts, Store
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import largest, parts
@@ -21,16 +20,15 @@ PARTS = 4
 
 def plan(function: Function, application: Application) -> DatapathPlan:
     """Plans of joining tiles, and of splitting them."""
-    tile, result, link = application.inputs[0], application.result, 8 * application.fabric.link_bytes
-    assert isinstance(tile, Tile) and isinstance(result, Tile)
+    tile, result, link = application.words(0), application.words(-1), 8 * application.fabric.link_bytes
     control = application.is_control(0), application.is_control(-1)
     if isinstance(function, RetileStreamify):
-        lines = 1 if function.axis == "row" else tile.shape[0]
+        lines = 1 if function.axis == "row" else tile.rows
         there, slides = (application.dynamic and function.axis == axis for axis in ("col", "row"))
         return SplitPlan(tile.bits, lines, result.bits // lines, link, *control, there, slides)
     rows = isinstance(function, RetileRow)
-    lines = 1 if rows else tile.shape[0]
-    row = tile.bits // tile.shape[0] if 0 in application.fewer else 0
+    lines = 1 if rows else tile.rows
+    row = tile.bits // tile.rows if 0 in application.fewer else 0
     count, dynamic = -(-result.bits // tile.bits), rows and application.dynamic
     return JoinPlan(count, lines, tile.bits // lines, link, result.bits, row, dynamic, control[0])
 
@@ -72,19 +70,13 @@ class JoinPlan(DatapathPlan):
 
     reduce = True
 
-    @property
-    def most_rows(self) -> int:  # type: ignore[override]
-        return self.bits_of_a_tile // self.row if self.row else 0
+    most_rows = property(lambda self: self.bits_of_a_tile // self.row if self.row else 0)
 
     rows = most_rows
 
-    @property
-    def operand_bits(self) -> tuple[int, ...]:
-        return (self.store.written.bits,)
+    operand_bits = property(lambda self: (self.store.written.bits,))
 
-    @property
-    def result_bits(self) -> int:
-        return min(self.bits, self.store.read.bits)  # the store is whole tiles
+    result_bits = property(lambda self: min(self.bits, self.store.read.bits))  # the store is whole tiles
 
     @property
     def bits_of_a_tile(self) -> int:
@@ -160,13 +152,9 @@ class SplitPlan(DatapathPlan):
 
     streams = False
 
-    @property
-    def operand_bits(self) -> tuple[int, ...]:
-        return (self.bits,)
+    operand_bits = property(lambda self: (self.bits,))
 
-    @property
-    def result_bits(self) -> int:
-        return self.lines * self.width
+    result_bits = property(lambda self: self.lines * self.width)
 
     takes_rows = property(lambda self: self.kind not in ("turned", "registers"))
 

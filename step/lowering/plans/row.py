@@ -129,9 +129,7 @@ class RowPlan(TilePlan):
     rounds: int
     terms: int = 1
 
-    @property
-    def lanes(self) -> int:  # type: ignore[override]
-        return self.arrangement.lanes
+    lanes = property(lambda self: self.arrangement.lanes)
 
     @property
     def levels(self) -> int:

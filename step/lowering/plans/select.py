@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from step.functions.select import KeepTopK, TargetIndices, TopK
 from step.language.function import Function
-from step.language.types import Tile
 from step.lowering.plans.plan import Application, Wires
 
 
@@ -19,9 +18,7 @@ def plan(function: Function, application: Application) -> Wires:
         return Wires.of(function, application, interval=function.k, cycles=function.k)
     if not isinstance(function, TopK | KeepTopK):
         return Wires.of(function, application, streams=True)
-    (tile,) = application.inputs
-    assert isinstance(tile, Tile)
-    rows, scores = tile.shape
+    rows, scores = application.words(0).rows, application.words(0).cols
     steps = -(-scores // max(1, application.fabric.vector_lanes // scores))
     cycles, keeps = rows * steps, isinstance(function, KeepTopK)
     return Wires.of(function, application, interval=cycles + keeps, cycles=cycles + 1, at_once=-(-scores // steps))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from step.functions.transpose import Transpose
-from step.language.types import Tile
 from step.lowering.plans.plan import Application, Wires
 
 
 def plan(function: Transpose, application: Application) -> Wires:
     """Wires: of a tile that is there as a whole; the words of a single row or column stay what they are."""
-    (tile,) = application.inputs
-    assert isinstance(tile, Tile)
-    if 1 in tile.shape:
-        return Wires.of(function, application, streams=True, word_bits=application.words(0).word_bits)
+    tile = application.words(0)
+    if 1 in (tile.rows, tile.cols):
+        return Wires.of(function, application, streams=True, word_bits=tile.word_bits)
     return Wires.of(function, application)

@@ -7,7 +7,6 @@ decides nothing, so all of it is read as it lies there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd
 from typing import TYPE_CHECKING
 
 import ml_dtypes
@@ -42,8 +41,8 @@ def cache_of(
     """Caches of ``heads`` sequences with ``room`` for so many rows, or for a ``window`` of them."""
     rows, place, row = at.tiling.cache_rows, length, length
     if window is not None:
-        rows = gcd(rows, window)
-        place, row = (_looked_up(at, length, np.arange(room) % each, prefix) for each in (window, rows))
+        places = np.arange(room) % window
+        place, row = (_looked_up(at, length, each, prefix) for each in (places, places % rows))
         room = window
     return Cache(heads, -(-room // rows), rows, number, length, place, row, window)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import gcd, prod
+from math import prod
 
 import numpy as np
 
 from step import FabricConfig
-from step_torch.layouts import dividing
 from step_torch.nodes import Nodes
 from step_torch.tiling import Tiling
 
@@ -59,18 +58,15 @@ def chosen(tiling: Tiling, given: Sequence[WeightProduct], fabric: FabricConfig)
     widest = max((each.columns for each in given), default=0)
     if tiling.columns is not None or widest <= NARROW or any(each.rows > 1 for each in given):
         return tiling, ""
-    depth = tiling.depth or dividing(gcd(*(each.depth for each in given)), STEP)
-    units = max(tiling.side_by_side, int(fabric.memory.bandwidth / _of_one(fabric)))
-    units = tiling.side_by_side if tiling.side_by_side > 1 else dividing(gcd(*(each.columns for each in given)), units)
-    found = replace(tiling, columns=min(widest, WIDEST), depth=depth, side_by_side=units)
+    units = tiling.side_by_side if tiling.side_by_side > 1 else max(1, int(fabric.memory.bandwidth / _of_one(fabric)))
+    found = replace(tiling, columns=min(widest, WIDEST), depth=tiling.depth or STEP, side_by_side=units)
     least = sum(each.bytes for each in given) / fabric.memory.bandwidth
     times = _cycles(found, given, fabric) / least
     fused = _cycles(replace(found, sum="fused"), given, fabric) / least
-    beside = f", {units} units side by side" * (units > 1)
+    waits = fabric.stages * sum(max(each.depth for each in same) for same in _at_once(given)) / least
     return found, (
-        f"tiles of {found.columns} columns and {depth} rows of weights{beside}: a row takes at least {times:.1f} times "
-        f"the {least:,.0f} cycles in which memory reads all weights"
-        + f", and {fused:.1f} times with sum='fused'"
+        f"a row takes at least {times:.1f} times the {least:,.0f} cycles in which memory reads all weights"
+        + f": additions in order, one behind the other, take {waits:.1f} times; {fused:.1f} times with sum='fused'"
         * (tiling.sum == "ordered")
     )
 
@@ -80,12 +76,16 @@ def _of_one(fabric: FabricConfig) -> int:
     return min(fabric.memory.beat_bytes, fabric.link_bytes)
 
 
+def _at_once(given: Sequence[WeightProduct]) -> list[list[WeightProduct]]:
+    """Products of one value."""
+    return [list(group) for _, group in groupby(given, key=lambda each: each.x)]
+
+
 def _cycles(tiling: Tiling, given: Sequence[WeightProduct], fabric: FabricConfig) -> float:
     """The fewest cycles of all products, of which those of one value go on at once, and others after each other."""
     assert tiling.columns is not None
     turn, total = fabric.stages if tiling.sum == "ordered" else 1 / TERMS, 0.0
-    for _, group in groupby(given, key=lambda each: each.x):
-        same = list(group)
+    for same in _at_once(given):
         loads = max(each.bytes / tiling.side_by_side for each in same) / _of_one(fabric)
         sums = [
             each.depth

@@ -13,6 +13,7 @@ from step import BF16
 from step.functions import Matmul, RotateHalf
 from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.pieces import kept, merged, picked, with_dim
+from step_torch.ragged import exact
 from step_torch.sources import Stored, supported
 from step_torch.views import in_shape
 
@@ -70,7 +71,7 @@ class ColumnChoice:
 
     def value(self, at: Importer) -> Value:
         """The columns as a value: their blocks, which any format has, or a product of one term each, which is exact."""
-        order, shape, of = self.order.ravel(), sizes(self.dims), at.value(self.of)
+        order, shape, of = self.order.ravel(), sizes(self.dims), _columns_exact(at, self.of)
         if of.stream.element.tiles[0].dtype is BF16 or self._is_turned:
             value = self._in_tile(at, of, order)
         elif np.array_equal(order, range(order[0], order[0] + order.size)):
@@ -89,7 +90,7 @@ class ColumnChoice:
 
     def _in_tile(self, at: Importer, of: Value, order: np.ndarray) -> Value:
         """Halves that are turned, as rotary embeddings do it, have a function; all else is a product."""
-        value = at.whole_rows(of, "columns change places within a tile")
+        value = at.whole_rows(of, "columns change places within a tile", ragged=True)
         axis = self.axis if order.size == self.axis.extent else TensorAxis(at.name("columns"), order.size)
         if self._is_turned:
             stream = value.stream.map(RotateHalf(), name=at.name())
@@ -106,5 +107,10 @@ def columns_of(at: Importer, x: Any) -> ColumnChoice:
     """All columns of ``x`` in their order."""
     if isinstance(x, ColumnChoice):
         return x
-    value = x if isinstance(x, Stored) else merged(at, at.value(x), -1)
+    value = x if isinstance(x, Stored) else merged(at, _columns_exact(at, x), -1)
     return ColumnChoice(value, np.arange(sizes(value.dims)[-1]))
+
+
+def _columns_exact(at: Importer, x: Any) -> Value:
+    value = at.tiles(x)
+    return exact(at, value, value.dims[-1])

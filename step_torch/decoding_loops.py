@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 from step import BF16, BOOL, INT32, UINT32, DType, Selector, Stream, Tile
 from step.errors import InputError
@@ -10,6 +11,7 @@ from step.functions import ArgMax, Compare, Min, RetileStreamify, RowMax, Select
 from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
+from step_torch.ragged import filled
 from step_torch.rounds import EveryLayer
 from step_torch.sampling import DRAWN
 from step_torch.sources import Sources
@@ -59,7 +61,7 @@ class DecodingLoops:
         at.sources = Sources(at, stop, rows=self.rows)  # weights of the head, too, come before the row
         at.values[parts.last] = row
         at.lower(parts.head)
-        chosen = self._chosen(at.value(at.values[self.model.nodes.outputs[0]]))
+        chosen = self._chosen(at.values[self.model.nodes.outputs[0]])
         each = self._apart(chosen, "token_each")
         each.sink("tokens")
         if not self.values:
@@ -72,8 +74,12 @@ class DecodingLoops:
         (again,) = each.partition(done.map(SelectValid(), name="used"), targets=1, name="token_out")
         back.close(again.assume_shape(back.type.shape))
 
-    def _chosen(self, scores: Value) -> Stream:
+    def _chosen(self, given: Any) -> Stream:
         """The token of the largest score, or one that is drawn."""
+        at = self.importer
+        scores = at.value(given) if self.with_scores or self.is_drawn else at.tiles(given)
+        for axis in scores.ragged:
+            scores = filled(at, scores, axis, -inf)
         if self.with_scores:
             scores.stream.sink("scores")
         is_cut = bool(scores.layout.loops)  # a large vocabulary comes in tiles, one after the other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from step import Graph, Program, interpret
+from step import Buffer, FabricConfig, Graph, Program, interpret
 from step.errors import InputError
 from step_models.fabrics import PUBLISHED, fitting
 from step_torch.archive import Archive, read_archive
@@ -58,7 +58,7 @@ class Imported:
 
     ``archive``: the file.
     ``nodes``: operators of torch, each of which was lowered.
-    ``tiling``: the `Tiling` that was asked for.
+    ``tiling``: the `Tiling` that was asked for, with what was chosen.
     ``lowered``: the program, before depths of channels are found (`program`).
     ``notes``: choices of tiles that were made for the user, and why.
 
@@ -157,17 +157,28 @@ def load(
     nodes = nodes_of(archive, {key: each.shape for key, each in given.items()})
     captured = archive.results[0].inputs if archive.results else []
     data = {**dict(zip(nodes.inputs, captured, strict=False)), **given}
+    tiling, note = chosen(tiling, products(nodes, archive.weights), PUBLISHED)
     program, notes, joins = _lowered(archive, nodes, data, tiling, name or archive.path.stem)
-    return Imported(archive, nodes, tiling, program, notes, joins, not given)
+    return Imported(archive, nodes, tiling, program, (*([note] if note else []), *notes), joins, not given)
+
+
+def _with_room(fabric: FabricConfig, graph: Graph) -> FabricConfig:
+    """``fabric`` with on-chip memory for as many of the largest buffer of ``graph`` as share a scratchpad."""
+    pages = 1
+    for buffer in (each.element for each in graph.streams()):
+        if isinstance(buffer, Buffer) and buffer.tile.is_static and all(each.is_static for each in buffer.shape):
+            words = -(-int(buffer.tile.bytes) // fabric.link_bytes)
+            slots = 1 << (fabric.page_bytes // fabric.link_bytes // words).bit_length() - 1
+            pages = max(pages, -(-prod(map(int, buffer.shape)) // slots))
+    size = pages * fabric.page_bytes * fabric.scratchpad_ports
+    return replace(fabric, scratchpad_bytes=max(size, fabric.scratchpad_bytes))
 
 
 def _lowered(
     archive: Archive, nodes: Nodes, data: dict[str, np.ndarray], tiling: Tiling, name: str
 ) -> tuple[Program, tuple[str, ...], tuple[Join, ...]]:
-    """The program of ``nodes`` on ``data``, what was chosen for it, and its joins."""
-    tiling, note = chosen(tiling, products(nodes, archive.weights), PUBLISHED)
-    notes = {note: None} if note else {}
-    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)), notes=notes)
+    """The program of ``nodes`` on ``data``, notes on it, and its joins."""
+    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)))
     importer.run()
-    program = Program(importer.graph, importer.inputs, fitting(importer.graph))
+    program = Program(importer.graph, importer.inputs, _with_room(fitting(importer.graph), importer.graph))
     return program, tuple(importer.notes), tuple(importer.joiner.placed)

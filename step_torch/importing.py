@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import gcd
 from typing import Any
 
 import ml_dtypes
@@ -19,11 +20,12 @@ from step.host.names import unused
 from step.language.location import UNKNOWN_LOCATION
 from step_torch.archive import Archive
 from step_torch.joins import Joiner, NoJoin
-from step_torch.layouts import TensorAxis, TileLayout, Value, dividing
+from step_torch.layouts import TensorAxis, TileLayout, Value, fitting
 from step_torch.nodes import Meta, Nodes, Origin, Ref, TorchNode
+from step_torch.ragged import exact
 from step_torch.registry import lowering_of
 from step_torch.sources import STREAMS, Sources, Stored, Unsupported, supported
-from step_torch.tiling import ROWS, Tiling
+from step_torch.tiling import Tiling
 
 _OUTPUT = TorchNode("output", (), {}, ("output",), Origin(UNKNOWN_LOCATION, ""))
 """The node before there is another one."""
@@ -101,21 +103,20 @@ class Importer:
             advice = "its .to() leaves integers, so store its values (those of weights times their scales) so before"
         raise Unsupported(f"{what} {name!r} is {kept}, not bfloat16: {advice} step_torch.capture")
 
-    def rows(self, given: Stored, axis: TensorAxis) -> int:
-        """Rows of the tiles of ``given`` along ``axis``; raises `InputError` where those asked for do not divide it."""
+    def rows(self, given: Stored, axis: TensorAxis, *, ragged: bool) -> int:
+        """Rows of the tiles of ``given`` along ``axis``, as near to those of the tiling as can be."""
         extent, most = axis.extent, min(self.tiling.most_rows, axis.extent)
-        size = dividing(extent, most)
-        if size < most:
+        size, (rows, longer) = fitting(extent, most), self.sources.rows_in_memory(given)
+        if longer % size or (extent % size and not (ragged and rows in (0, extent))):
+            size = max(each for each in range(1, most + 1) if gcd(extent, longer) % each == 0)
+        if size != most or extent % size:
             at = next(number for number, axes in enumerate(given.dims) if axis in axes)
-            what = f"axis {at} of {given.name!r} is {extent}, which tiles of {most} rows do not divide"
-            if self.tiling.rows is not None:
-                fitting = ", ".join(str(each) for each in range(1, extent + 1) if extent % each == 0)
-                raise InputError(
-                    f"{what}: rows= of the tiling (--rows of step import) can be {fitting}; where it is left out, "
-                    f"tiles have the most up to {ROWS} that divide"
-                )
+            last = f", the last one {extent % size}" if extent % size else ""
             dynamic = "; the axis is dynamic, and other extents may have other tiles"
-            self.notes[f"{what}: they have {size}{dynamic * self.nodes.is_dynamic(given.name, at)}"] = None
+            self.notes[
+                f"axis {at} of {given.name!r} is {extent}, which tiles of {most} rows do not divide: they have {size}"
+                f"{last}{dynamic * self.nodes.is_dynamic(given.name, at)}"
+            ] = None
         return size
 
     def stored(self, name: str, data: np.ndarray, *, is_parameter: bool) -> Stored:
@@ -213,20 +214,29 @@ class Importer:
         return unused(stem, lambda name: f"{name}_chunks" in self.graph.nodes or any(name in each for each in taken))
 
     def value(self, given: Any) -> Value:
-        """``given`` as a stream, in the layout that comes by itself."""
+        """``given`` as a stream, in the layout that comes by itself, with what there is of it alone."""
         if isinstance(given, Stored):
-            return self.sources.natural(given)
+            return self.sources.natural(given, ragged=False)
+        return exact(self, self.tiles(given))
+
+    def tiles(self, given: Any) -> Value:
+        """The same, whose last tile may have more than there is: for functions of rows by themselves."""
+        if isinstance(given, Stored):
+            return self.sources.natural(given, ragged=True)
         return given if isinstance(given, Value) else given.value(self)
 
     def in_layout(self, given: Any, wanted: TileLayout, why: str) -> Value:
         """``given`` in the layout ``wanted``."""
-        if isinstance(given, Stored):
+        if isinstance(given, Stored) and self.sources.lies_in(given, wanted):
             return self.sources.read(given.facing(wanted), wanted)
-        return self.joiner.to(self.value(given), wanted, why)
+        value = self.tiles(given)
+        if any(value.layout.reach(axis) != wanted.reach(axis) for axis in value.ragged):
+            value = exact(self, value)
+        return self.joiner.to(value, wanted, why)
 
-    def whole_rows(self, given: Any, why: str) -> Value:
-        """``given`` in tiles that have all of the last axis."""
-        value = self.value(given)
+    def whole_rows(self, given: Any, why: str, *, ragged: bool = False) -> Value:
+        """``given`` in tiles that have all of the last axis; the last one of ``ragged`` rows may have more of them."""
+        value = self.tiles(given) if ragged else self.value(given)
         return self.joiner.whole(value, value.dims[-1] if value.dims else (), why)
 
     def constant(self, data: np.ndarray, name: str = "", kept: str = "") -> Stored:
@@ -243,13 +253,12 @@ class Importer:
 
     def store(self, output: str, name: str) -> None:
         """The value ``output`` as an output of the program, row by row."""
-        value = self.value(self.values[output])
-        value = self.whole_rows(value, "an output is stored row by row")
+        value = self.whole_rows(self.values[output], "an output is stored row by row", ragged=True)
         why, axes = "an output is stored in the order of torch", [axis for each in value.dims[:-1] for axis in each]
         rows = value.layout.rows
         if rows is not None and rows.count > 1 and [rows.axis] != axes[-1:]:
             value = self.joiner.rows(value, 1, why)
-        value = self.joiner.in_order(value, why)
+        value = exact(self, self.joiner.in_order(value, why))
         rows, stream = value.layout.rows, value.stream
         if rows is not None and rows.count > 1:
             stream = stream.flat_map(RetileStreamify(1, "row"), name=self.name(f"{name}_rows"))

@@ -21,6 +21,7 @@ from step.functions import Max, RetileCol, RetileRow, RetileStreamify, Transpose
 from step.language.dims import dim
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.nodes import Origin
+from step_torch.ragged import exact
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -157,17 +158,20 @@ class Joiner:
         part = value.layout.columns if side == "col" else value.layout.rows
         if part is None or part.count == size:
             return value
+        if part.axis in value.ragged and (size == 1 or value.layout.reach(part.axis) % size):
+            return self._cut(exact(self.at, value, [part.axis]), side, size, why)
         common = gcd(part.count, size) if part.step == 1 else 1
         if part.count > common < size:  # first those that are in both, or what lies between
             return self._cut(self._cut(value, side, common, why), side, size, why)
         key = value.stream.key, side, size, *((each.count, each.step) for each in value.layout.parts if each)
         if key not in self.made:
-            self.made[key] = value.layout, self._cut_anew(value, part, side, size, why)
+            self.made[key] = value.layout, self.cut(value, part, side, size, why)
         before, known = self.made[key]
         names = {one.axis: own.axis for one, own in zip(before.parts, value.layout.parts, strict=True) if one and own}
         return replace(value, stream=known.stream, layout=known.layout.renamed(names))
 
-    def _cut_anew(self, value: Value, part: AxisPart, side: Side, size: int, why: str) -> Value:
+    def cut(self, value: Value, part: AxisPart, side: Side, size: int, why: str) -> Value:
+        """``value``, of whose tiles ``part`` is one ``side``, in tiles of ``size`` there."""
         layout = value.layout
         inner = layout.loops[-1] if layout.loops else None
         if part.count > size:

@@ -2,7 +2,8 @@
 
 A tensor has dimensions, each of which is an axis, or several where it was made of them (heads and their size). A stream
 has loops, and its tiles rows and columns. Each of these is an `AxisPart`: it counts along it in steps. The parts
-of an axis together count all of it, so a layout says for every tile which scalars it has.
+of an axis together count all of it, so a layout says for every tile which scalars it has. Where they count more, the
+axis is ragged: its last tile has rows or columns that are none of the tensor, and that nobody may see.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+
+import numpy as np
 
 from step import DType, Stream
 
@@ -67,6 +70,15 @@ class TileLayout:
         rows, columns = (each if each and each.count > 1 else None for each in (self.rows, self.columns))
         return tuple(each for each in self.loops if each.count > 1), rows, columns
 
+    def reach(self, axis: TensorAxis) -> int:
+        """Indices of ``axis`` that are counted."""
+        return max((part.count * part.step for part in self.parts if part and part.axis == axis), default=1)
+
+    def firsts(self, axis: TensorAxis) -> np.ndarray:
+        """The first index of ``axis`` in every tile, in all loops."""
+        steps = [part.step if part.axis == axis else 0 for part in self.loops]
+        return sum((step * each for step, each in zip(steps, np.indices(self.extents), strict=True)), np.zeros((), int))
+
     def renamed(self, names: dict[TensorAxis, TensorAxis]) -> TileLayout:
         """The same with other axes of the same extents."""
         return self.changed(lambda part: replace(part, axis=names.get(part.axis, part.axis)))
@@ -92,6 +104,11 @@ class Value:
     layout: TileLayout
     dtype: DType
 
+    @property
+    def ragged(self) -> list[TensorAxis]:
+        """The axes of which the last tile has more than there is."""
+        return [axis for axes in self.dims for axis in axes if self.layout.reach(axis) > axis.extent]
+
 
 def whole(axis: TensorAxis | None) -> AxisPart | None:
     """All of an axis at once."""
@@ -99,16 +116,24 @@ def whole(axis: TensorAxis | None) -> AxisPart | None:
 
 
 def blocks(axis: TensorAxis | None, size: int) -> tuple[tuple[AxisPart, ...], AxisPart | None]:
-    """The loop over an axis in blocks of ``size``, none for a single one, and a block."""
+    """The loop over an axis in blocks of ``size``, of which the last one may have less, and a block."""
     if axis is None:
         return (), None
-    count = axis.extent // size
+    count = -(-axis.extent // size)
     return ((AxisPart(axis, count, size),) if count > 1 else ()), AxisPart(axis, size)
 
 
 def dividing(extent: int, most: int) -> int:
-    """The largest number up to ``most`` that divides ``extent``."""
-    return next(each for each in range(min(most, extent), 0, -1) if extent % each == 0)
+    """The largest number up to ``most`` that divides ``extent``; all of it where that is below half of ``most``."""
+    found = next(each for each in range(min(most, extent), 0, -1) if extent % each == 0)
+    return found if 2 * found > min(most, extent) else extent
+
+
+def fitting(extent: int, most: int) -> int:
+    """The size of blocks of ``extent``: a number near ``most`` that divides it, else one with the least to spare."""
+    most = min(most, extent)
+    near = (*range(most, most // 2, -1), *range(most + 1, 2 * most))
+    return next((each for each in near if extent % each == 0), -(-extent // -(-extent // most)))
 
 
 def sizes(dims: Sequence[Sequence[TensorAxis]]) -> tuple[int, ...]:

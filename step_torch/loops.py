@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from step import Stream
+import numpy as np
+
+from step import Selector, Stream
 from step.language.dims import Dim
 from step_torch.layouts import Value
 
@@ -23,6 +25,13 @@ def in_one_loop(at: Importer, value: Value, name: str) -> Stream:
 def in_loops(at: Importer, stream: Stream, like: Value) -> Stream:
     """The loops of ``like`` out of one."""
     return looped(at, stream, like.stream.shape[0], [int(each) for each in like.stream.shape[1:]])
+
+
+def filtered(at: Importer, value: Value, wanted: np.ndarray) -> Stream:
+    """The tiles of ``value`` that are ``wanted``, of those in all loops, in one loop."""
+    flat = in_one_loop(at, value, "all")
+    which = at.graph.generate(Selector(1), wanted.ravel().astype(int).tolist(), reference=flat, name=at.name("which"))
+    return flat.partition(which, targets=1, name=at.name("kept"))[0]
 
 
 def looped(at: Importer, stream: Stream, rounds: Dim, extents: Sequence[int]) -> Stream:

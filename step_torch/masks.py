@@ -76,13 +76,20 @@ class Scores:
         )
         return (line[:, -1] - line[:, 0]) / (keys - 1)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether no input decides which scores count."""
+        return self.mask is None or (isinstance(self.mask, Stored) and self.mask.is_parameter)
+
     def near(self, rows: int, keys: int, size: int) -> tuple[int, int] | None:
         """How many tiles of ``size`` keys a tile of as many rows sees before its own and behind; None for all."""
-        is_static, count = isinstance(self.mask, Stored) and self.mask.is_parameter, keys // size
-        if rows != keys or not (is_static or self.window):
+        is_static, count = isinstance(self.mask, Stored) and self.mask.is_parameter, -(-keys // size)
+        if rows != keys or not (is_static or self.window) or (is_static and keys % size):
             return None
         hidden = _hidden(rows, keys, causal=self.causal, window=self.window)
         hidden = hidden | (_added(self.mask.data) <= NEVER) if is_static else hidden
+        more = [(0, 0)] * (hidden.ndim - 2) + [(0, count * size - keys)] * 2
+        hidden = np.pad(hidden, more, constant_values=True)
         seen = ~hidden.reshape(-1, count, size, count, size).min((0, 2, 4))
         number = np.arange(count)
         before = max(0, int((number - seen.argmax(1)).max()))

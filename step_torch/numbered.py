@@ -25,7 +25,8 @@ WHY = "scalars are looked at one by one"
 def rows(at: Importer, table: Any, numbers: Any) -> Value:
     """``numbers`` of the first dimension of ``table``: [*numbers, *rest of the table]."""
     number = scalars(at, at.value(numbers))
-    table = table if isinstance(table, Stored) else plain(at, at.value(table))
+    lies_so = isinstance(table, Stored) and len({*at.sources.rows_in_memory(table)}) == 1
+    table = table if lies_so else plain(at, at.value(table))
     rest = table.dims[1:]
     count, width = sizes(table.dims[:1])[0], sizes(rest[-1:])[0] if rest else 1
     below = tuple(AxisPart(axis, axis.extent) for axes in rest[:-1] for axis in axes)

@@ -16,7 +16,8 @@ from step import FP32, UINT32, Selector, Stream, Tile
 from step.functions import Cast
 from step.language.dims import dim as dim_of
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
-from step_torch.loops import in_one_loop, looped
+from step_torch.loops import filtered, in_one_loop, looped
+from step_torch.ragged import exact
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -29,6 +30,7 @@ def merged(at: Importer, value: Value, dim: int) -> Value:
     axes = value.dims[dim]
     if len(axes) < 2:
         return value
+    value = exact(at, value, axes)
     axis = TensorAxis(at.name(f"columns{dim % len(value.dims)}"), sizes([axes])[0])
     below, steps = 1, dict[TensorAxis, int]()
     for each in reversed(axes):
@@ -70,17 +72,11 @@ def in_blocks(at: Importer, value: Value, axis: TensorAxis, most: int) -> tuple[
 
 def kept(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Value:
     """``numbers`` of dimension ``dim``, each larger than the one before; all other blocks are dropped."""
-    value = merged(at, value, dim)
+    value = merged(at, exact(at, value, value.dims[dim]), dim)
     (axis,) = value.dims[dim]
     is_whole = numbers[-1] - numbers[0] + 1 == len(numbers)
     value, size = in_blocks(at, value, axis, gcd(numbers[0], len(numbers), axis.extent) if is_whole else 1)
-    place = next(number for number, part in enumerate(value.layout.loops) if part.axis == axis)
-    inner = prod(value.layout.extents[place + 1 :])
-    wanted = {each // size for each in numbers}
-    masks = [int(block in wanted) for block in range(axis.extent // size) for _ in range(inner)]
-    flat = in_one_loop(at, value, "all")
-    which = at.graph.generate(Selector(1), masks, reference=flat, name=at.name("which"))
-    (stream,) = flat.partition(which, targets=1, name=at.name("kept"))
+    stream = filtered(at, value, np.isin(value.layout.firsts(axis), [each // size * size for each in numbers]))
     return _formed(at, value, stream, dim, TensorAxis(at.name("kept"), len(numbers)), size)
 
 
@@ -88,7 +84,7 @@ def picked(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Valu
     """``numbers`` of dimension ``dim`` in any order: out of memory, or one by one where rows go round."""
     if value.stream.shape[0] != dim_of(1):
         return chained(at, [kept(at, value, dim, [each]) for each in numbers], dim)
-    value = merged(at, value, dim)
+    value = merged(at, exact(at, value, value.dims[dim]), dim)
     (axis,) = value.dims[dim]
     value, size = in_blocks(at, value, axis, 1)
     (tensor, last), extents = at.joiner.stored(value, WHY), list(value.layout.extents)

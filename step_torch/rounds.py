@@ -38,10 +38,10 @@ class EveryLayer(Sources):
             return super().tensor(given)
         return self.declared(given, [given.form(each) for each in self.weights[own]])
 
-    def read(self, given: Stored, wanted: TileLayout) -> Value:
+    def loaded(self, given: Stored, wanted: TileLayout) -> Value:
         """The tiles of the layer in their own order, and from there in that which is ``wanted``."""
         if (given.of or given.name) not in self.weights:
-            return super().read(given, wanted)
+            return super().loaded(given, wanted)
         at, tile = self.importer, wanted.tile
         tensor = self.tensor(given)
         grid = (given.data.size // given.width // tile[0], given.width // tile[1])

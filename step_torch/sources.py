@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from step import BF16, BOOL, FP32, INT32, DType, Selector, Stream, Tile
 from step.errors import expect
 from step.functions import RetileRow
 from step_torch.caches import Cache, captured
-from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, whole
+from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, fitting, sizes, whole
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -66,6 +66,17 @@ class Stored:
             name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)), self.is_constant
         )
 
+    def lengthened(self, longer: Mapping[TensorAxis, TensorAxis]) -> Stored:
+        """The tensor with the last of some axes again and again, up to the ends of ``longer`` ones."""
+        dims = tuple(tuple(longer.get(axis, axis) for axis in axes) for axes in self.dims)
+        axes = [axis for each in self.dims for axis in each]
+        ends = [(0, longer.get(axis, axis).extent - axis.extent) for axis in axes]
+
+        def form(data: np.ndarray) -> np.ndarray:
+            return np.pad(data.reshape([axis.extent for axis in axes]), ends, "edge").reshape(sizes(dims))
+
+        return self.formed(f"to_{'_'.join(str(axis.extent) for axis in longer.values())}", form, dims)
+
     def facing(self, wanted: TileLayout) -> Stored:
         """A parameter that lies in memory as tiles of ``wanted`` have it: their rows and columns are its last ones."""
         rows, columns = (part.axis if part and part.count > 1 else None for part in (wanted.rows, wanted.columns))
@@ -111,26 +122,64 @@ class Sources:
             return value
         return self.importer.joiner.rows(value, self.rows.count, "rows of several texts are one tile")
 
-    def natural(self, given: Stored) -> Value:
+    def natural(self, given: Stored, *, ragged: bool) -> Value:
         """All of the tensor in its own order: rows of as many as the tiling says, with all columns.
+
+        The last tile of ``ragged`` rows may have more than there are.
 
         Every reader reads it from memory again, so that nobody waits for another one: a residual needs no channel that
         holds it.
         """
         axes, columns = given.axes
         row = axes[-1] if axes else None
-        loop, rows = blocks(row, self.importer.rows(given, row) if row else 1)
+        loop, rows = blocks(row, self.importer.rows(given, row, ragged=ragged) if row else 1)
         outer = (AxisPart(axis, axis.extent) for axis in axes[:-1])
         return self.read(given, TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None)))
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
+        """The tensor in the layout ``wanted``; the last of a ragged axis is there again and again."""
+        supported(self.lies_in(given, wanted), f"{given.name!r} does not lie in memory as {wanted}")
+        axes = [axis for each in given.dims for axis in each if wanted.reach(axis) > axis.extent]
+        if not (given.is_parameter and axes):
+            return self.loaded(given, wanted)
+        longer = {axis: TensorAxis(axis.name, wanted.reach(axis)) for axis in axes}
+        value = self.loaded(given.lengthened(longer), wanted.renamed(longer))
+        return replace(value, dims=given.dims, layout=wanted)
+
+    def lies_in(self, given: Stored, wanted: TileLayout) -> bool:
+        """Whether a parameter, or an input with its rows in memory, has tiles of ``wanted`` to their ends."""
+        ends = {axis: wanted.reach(axis) for axes in given.dims for axis in axes if wanted.reach(axis) > axis.extent}
+        _, longer = self.rows_in_memory(given)
+        own = dict.fromkeys(given.axes[0][-1:], longer)
+        return given.is_parameter or (longer % wanted.tile[0] == 0 and ends.items() <= own.items())
+
+    def _is_held(self, given: Stored, reads: int, tiles: int) -> bool:
+        """Whether a weight of so many ``tiles``, of which as many are read, stays on chip."""
+        tiling = self.importer.tiling
+        if not (given.is_parameter and tiling.held and reads > tiles):
+            return False
+        size = given.data.size * STREAMS.get(given.data.dtype.name, FP32).bytes
+        if size > tiling.on_chip:
+            large = f"{given.name} has {size:,} bytes, more than the {tiling.on_chip:,} that stay on chip"
+            self.importer.notes[f"{large}: it is read for every tile of rows"] = None
+        return size <= tiling.on_chip
+
+    def rows_in_memory(self, given: Stored) -> tuple[int, int]:
+        """Rows that an input has, and that it has in memory, where the last tile of them is whole; 0 of others."""
+        if given.is_parameter or given.data.ndim < 2:
+            return 0, 0
+        rows = given.data.shape[-2]
+        size = fitting(rows, self.importer.tiling.most_rows)
+        return rows, -(-rows // size) * size
+
+    def loaded(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``: read so from memory, or from a buffer where it stays on chip."""
-        at, graph, tile, once = self.importer, self.importer.graph, wanted.tile, self.reference is None
+        graph, tile, once = self.importer.graph, wanted.tile, self.reference is None
         supported(once or given.is_parameter, f"the input {given.name!r} is read by something else than an embedding")
         tensor, name = self.tensor(given), self.names(given)
         extents, strides = list(wanted.extents), self.strides(given, wanted)
         grid = (tensor.shape[0] // tile[0], tensor.shape[1] // tile[1])
-        if once and given.is_parameter and at.tiling.held and prod(extents) > prod(grid):
+        if once and self._is_held(given, prod(extents), prod(grid)):
             loaded = graph.load(tensor, tile=tile, name=name("load"), out=grid)
             held = loaded.bufferize(rank=2, name=name("held"))
             stream = held.streamify(out=extents or [1], stride=strides or [0], name=name("again"))
@@ -172,7 +221,11 @@ class Sources:
 
     def tensor(self, given: Stored) -> Any:
         """The tensor of the program, of two dimensions, with its data."""
-        return self.declared(given, [given.data])
+        rows, longer = self.rows_in_memory(given)
+        if longer == rows:
+            return self.declared(given, [given.data])
+        ends = [(0, (longer - rows) * (axis == given.data.ndim - 2)) for axis in range(given.data.ndim)]
+        return self.declared(given, [np.pad(given.data, ends, "edge")])
 
     def declared(self, given: Stored, parts: Sequence[np.ndarray]) -> Any:
         """The tensor that has ``parts`` one behind the other; raises `Unsupported` for formats that no stream has."""
@@ -199,10 +252,12 @@ class Sources:
         outer, columns = given.axes
         rows, cols = wanted.tile
         width = given.width // cols
+        real, longer = self.rows_in_memory(given)
         step, below = dict[TensorAxis, int](), 1
         for axis in reversed(outer):
             step[axis] = below
             below *= axis.extent
+            below = longer if below == real else below
         for part, inner in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):
             if part is not None and part.count > 1 and (part.axis not in inner or part.step > 1):
                 raise Unsupported(f"{given.name!r} does not lie in memory as {wanted}")

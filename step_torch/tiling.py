@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from step.errors import InputError
 from step.language.arguments import Checked
 from step.language.fused import Sum
-from step.language.parameters import settle_parameters
+from step.language.parameters import Count, settle_parameters
 
 ROWS = 4
 """Rows of a tile where nobody asks for another number."""
@@ -20,17 +20,19 @@ COLUMNS = 16
 class Tiling(metaclass=Checked):
     """Sizes of the tiles of an import, and the place of its weights.
 
-    ``rows``: rows of tiles of activations, where an axis is not shorter; None: up to four, as many as divide it.
-    ``columns``: columns of tiles of weights, where an axis is not shorter; where so many do not divide it, the most
-    that do. None: 16, or, of a model that decodes with wide weights, what `chosen` says, of depth and units, too.
+    ``rows``: rows of tiles of activations, None: four. Where an axis is shorter, it is all of it; where so many do not
+    divide it, a number near by that does, or else the last tile is padded, which no result sees.
+    ``columns``: columns of tiles of weights, likewise. None: 16, or, of a model that decodes with wide weights, what
+    `chosen` says, of depth and units, too.
     ``held``: True keeps weights on chip, and reads them once; else they are read for every tile of activations.
-    ``on_chip``: bytes that a buffer of a join may have; what is larger goes through off-chip memory.
+    ``on_chip``: bytes that a buffer may have; larger weights are read again, and what a join holds goes through
+    off-chip memory.
     ``cache_rows``: rows of the tiles of KV caches.
-    ``depth``: depth that products with weights, but for those of experts, take at a time, of weights that lie in memory
-    in this order; None: all of it, of weights as they are in torch. The sums are the same.
+    ``depth``: most that products with weights, but for those of experts, take of their depth at a time, of weights that
+    lie in memory in this order; None: all of it, of weights as they are in torch. The sums are the same.
     ``sum``: "ordered", or "fused" for all products, which have other bits.
-    ``side_by_side``: units of such a product, of which each loads and multiplies its share of the columns; ``columns``
-    is not asked then.
+    ``side_by_side``: most units of such a product, of which each loads and multiplies its share of the columns;
+    ``columns`` is not asked then.
 
     Raises `InputError` for other values.
 
@@ -39,19 +41,30 @@ class Tiling(metaclass=Checked):
     <program page: 53 operators, 9 inputs>
     """
 
-    rows: int | None = None
-    columns: int | None = None
+    rows: Count | None = None
+    columns: Count | None = None
     held: bool = True
     on_chip: int = 1 << 20
-    cache_rows: int = 4
-    depth: int | None = None
+    cache_rows: Count = 4
+    depth: Count | None = None
     sum: Sum = "ordered"
-    side_by_side: int = 1
+    side_by_side: Count = 1
 
     refused = InputError
 
     def __post_init__(self) -> None:
         settle_parameters(self)
+
+    @property
+    def said(self) -> list[str]:
+        """Sums, tiles and depth, a line each."""
+        depth = "all of it at once" if self.depth is None else f"up to {self.depth} rows of weights at a time"
+        beside = f", in {self.side_by_side} units side by side" * (self.side_by_side > 1)
+        return [
+            f"sums: {self.sum}",
+            f"tiles: {self.most_rows} rows of activations, {self.most_columns} columns of weights{beside}",
+            f"depth: {depth}",
+        ]
 
     @property
     def most_rows(self) -> int:

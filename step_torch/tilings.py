@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 from pathlib import Path
 
 from step import FabricConfig, Program
@@ -19,6 +18,7 @@ from step_torch.archive import read_archive
 from step_torch.choosing import products
 from step_torch.generating import LanguageModel, is_step
 from step_torch.imported import load
+from step_torch.layouts import fitting
 from step_torch.nodes import Nodes, nodes_of
 from step_torch.tiling import Tiling
 
@@ -31,9 +31,9 @@ NAMES = ("rows", "columns", "depth", "sum", "side_by_side", "held", "cache_rows"
 WRITTEN = 2
 """Tokens that a whole language model writes."""
 
-MOST_ROWS = 64
+MOST_ROWS = (4, 8, 16, 32, 64)
 ROWS = 3
-"""So many numbers of rows are tried, the largest that divide what there is."""
+"""So many numbers of rows are tried, the largest near these."""
 
 FIRST, TIMES, MOST_COLUMNS = 16, 4, 1024
 """Columns that are tried: the first, and so many times more up to the widest weight."""
@@ -82,22 +82,21 @@ class Tilings:
         columns = [FIRST]
         while columns[-1] < min(max(widths, default=FIRST), MOST_COLUMNS):
             columns.append(columns[-1] * TIMES)
-        in_steps = depths and gcd(*depths) % FIRST == 0 and max(depths) > FIRST
         return {
             "rows": [*_rows(nodes)],
             "columns": [*columns],
-            "depth": [0, FIRST] if in_steps else [0],
+            "depth": [0, FIRST] if max(depths, default=0) > FIRST else [0],
             "sum": ["ordered", "fused"],
-            "side_by_side": [1, TIMES] if widths and gcd(*widths) % TIMES == 0 else [1],
+            "side_by_side": [1, TIMES] if widths else [1],
             "held": [False, True] if widths else [True],
         }
 
 
 def _rows(nodes: Nodes) -> list[int]:
-    """Rows of a tile that divide those of the first input."""
+    """Rows of a tile that fit those of the first input."""
     *outer, _ = nodes.metas[nodes.inputs[0]].shape
     extent = next((each for each in reversed(outer) if each > 1), 1)
-    return [each for each in range(1, MOST_ROWS + 1) if extent % each == 0][-ROWS:]
+    return sorted({fitting(extent, each) for each in MOST_ROWS})[-ROWS:]
 
 
 def tiling(point: Point) -> Tiling:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.pieces import merged
+from step_torch.ragged import exact
 from step_torch.sources import Stored, supported
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     dims, splits = regrouped
     if isinstance(x, Stored) and len(dims[-1] if dims else ()) < 2 and sizes(dims[-1:]) == sizes(x.dims[-1:]):
         return replace(x, dims=dims)
-    value = at.value(x)
+    value = exact(at, at.tiles(x), [axis for axis, _, _ in splits])
     for axis, outer, inner in splits:
         value = _split(at, value, axis, outer, inner)
     value = replace(value, dims=dims)

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from step.functions import RetileRow
-from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, dividing, sizes
+from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, fitting, sizes
 from step_torch.loops import in_one_loop
 from step_torch.lowerings import shapes
 from step_torch.sources import supported
@@ -60,14 +60,15 @@ def under(at: Importer, x: Value, windows: Sequence[PixelWindow], fill: float = 
     Rows of a tile are neighbouring windows. Dimensions are those of the result, without the pixels of a window.
     """
     extents, counts = sizes(x.dims)[2:], at.meta.shape[2:]
-    places = [each.places(*pair) for each, pair in zip(windows, zip(extents, counts, strict=True), strict=True)]
+    rows = fitting(counts[-1], at.tiling.most_rows)
+    seen_at_all = *counts[:-1], -(-counts[-1] // rows) * rows
+    places = [each.places(*pair) for each, pair in zip(windows, zip(extents, seen_at_all, strict=True), strict=True)]
     batch = tuple(part for part in x.layout.loops if part.axis in x.dims[0])
     if any(len(place) > extent for place, extent in zip(places, extents, strict=True)):
         x = _bordered(at, x, batch, places, fill)
     below = [prod(len(each) for each in places[number + 1 :]) for number in range(len(places))]
     axes = [TensorAxis(at.name(f"window{number}"), count) for number, count in enumerate(counts)]
-    rows = dividing(counts[-1], at.tiling.most_rows)
-    parts = [AxisPart(axis, axis.extent) for axis in axes[:-1]] + [AxisPart(axes[-1], counts[-1] // rows, rows)]
+    parts = [AxisPart(axis, axis.extent) for axis in axes[:-1]] + [AxisPart(axes[-1], -(-counts[-1] // rows), rows)]
     moves = [each.stride * step for each, step in zip(windows, below, strict=True)]
     moved = [(part.count, part.step * move) for part, move in zip(parts, moves, strict=True) if part.count > 1]
     seen = [(each.size, each.dilation * step) for each, step in zip(windows, below, strict=True)]

@@ -24,7 +24,7 @@ def command(
     model: Annotated[Path, Note.ARGUMENT],
     output: Annotated[Written, "-o", "--output", "Write the program (.json)."],
     inputs: Annotated[Read, "Input data (.npz) instead of that of the capture; dynamic axes may have other extents."],
-    rows: Annotated[Count, f"Rows of a tile, by default the most up to {ROWS} that divide."],
+    rows: Annotated[Count, f"Rows of a tile, by default {ROWS}, or a number near by that divides."],
     tiles: TileOptions,
     streamed: Annotated[bool, "Read weights for every tile of rows, instead of keeping them on chip."],
     layer: Annotated[int | None, NATURAL, "Of a folder: the layer, by default 0."],
@@ -55,6 +55,7 @@ def command(
         "operators": len(imported.lowered.graph.nodes),
         "nodes": len(imported.nodes.nodes),
         "host": imported.host,
+        "tiling": imported.tiling.said,
         "notes": imported.notes,
         "intermediate_bytes": imported.intermediate_bytes,
         "joins": [{name: getattr(each, name) for name in names} | {"place": str(each.place)} for each in made],
@@ -73,7 +74,7 @@ def _texts(imported: Imported, *, with_joins: bool) -> Iterator[str]:
     )
     for each in imported.host:
         yield f"  from the host: {each}"
-    for each in imported.notes:
+    for each in (*imported.tiling.said, *imported.notes):
         yield f"  {each}"
     if with_joins:
         rows = ((each.kind, each.bytes, f"{each.node} ({each.place})", each.why) for each in imported.joins())

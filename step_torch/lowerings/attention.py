@@ -36,8 +36,9 @@ from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, si
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings.elementwise import renamed
 from step_torch.lowerings.shapes import Cached
-from step_torch.masks import NOTHING, Scores
+from step_torch.masks import NEVER, NOTHING, Scores
 from step_torch.pieces import plain
+from step_torch.ragged import filled
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
 from step_torch.views import in_shape
@@ -56,11 +57,12 @@ def attention(
         shapes = f"queries {list(q)}, keys {list(k)} and values {list(v)}"
         raise Unsupported(f"{shapes}; [batch, heads, rows, size] with as many keys as values has a lowering")
     supported(not q[1] % k[1], f"{q[1]} heads of queries can not share {k[1]} heads of keys")
-    scores = Scores(scale, causal, window, softcap, mask)
-    heads = [_head_by_head(at, each) for each in parts]
+    is_cached = isinstance(key, Cached) and isinstance(value, Cached)
+    scores = Scores(scale, causal, window, softcap, mask).known(q[2], sizes(key.dims)[2] if is_cached else k[2])
+    heads = [_head_by_head(at, each, ragged=scores.is_known) for each in parts]
     if isinstance(key, Cached) and isinstance(value, Cached):
-        return _decode(at, heads, (key.past, value.past), scores.known(q[2], sizes(key.dims)[2]), sinks)
-    return _prefill(at, heads, scores.known(q[2], k[2]), sinks)
+        return _decode(at, heads, (key.past, value.past), scores, sinks)
+    return _prefill(at, heads, scores, sinks)
 
 
 @lowers("aten.scaled_dot_product_attention.default")
@@ -78,18 +80,24 @@ def scaled_dot_product_attention(
 
 def _prefill(at: Importer, heads: list[Value], scores: Scores, sinks: Any) -> Value:
     q, k, v = heads
-    (*_, rows, _), (_, count, last, _), size = sizes(q.dims), sizes(k.dims), k.layout.tile[0]
+    (*_, rows, _), (_, count, last, _) = sizes(q.dims), sizes(k.dims)
     split = in_shape(at, q, (*sizes(q.dims)[:1], count, sizes(q.dims)[1] // count, *sizes(q.dims)[2:]))
     batch, of_heads, group, of_rows, _ = split.dims
     kept = [part for axes in (batch, of_rows) for part in split.layout.loops if part.axis in axes]
     outer = (*kept, *(AxisPart(axis, axis.extent) for axis in (*of_heads, *group)))
     split = at.joiner.reordered(split, outer, "queries come head by head")
     why, keys = "keys and values are read for every tile of queries", TensorAxis(at.name("keys"), last)
+    if [k.layout.reach(axis) for axis in k.dims[2]] != [v.layout.reach(axis) for axis in v.dims[2]]:
+        k, v = at.value(k), at.value(v)
+    size, ragged = k.layout.tile[0], bool(k.ragged)
     v = at.joiner.rows(v, size, why)
-    near = scores.near(rows, last, size) if split.layout.tile[0] == size else None
+    for axis in v.dims[2]:  # a weight of nothing times infinity would be NaN
+        v = filled(at, v, axis, 0.0)
+    is_near = split.layout.tile[0] == size and (scores.causal or not ragged)
+    near = scores.near(rows, last, size) if is_near else None
     k, v = (renamed(at, each, (batch, of_heads, (keys,), each.dims[3])) for each in (k, v))
     if near is None:
-        tiles = AxisPart(keys, last // size, size)
+        tiles = AxisPart(keys, -(-last // size), size)
         k, v = (at.joiner.reordered(each, (*outer, tiles), why) for each in (k, v))
     else:
         keys = TensorAxis(at.name("near"), (sum(near) + 1) * size)
@@ -100,7 +108,10 @@ def _prefill(at: Importer, heads: list[Value], scores: Scores, sinks: Any) -> Va
     score = score.map(Scale(scores.scale), name=at.name("score"))
     score = weighing.capped(score, scores.softcap, f"{at.name('cap')}_")
     layout = TileLayout((*outer, tiles), split.layout.rows, AxisPart(keys, size))
-    score = scores.masked(at, score, Value(score, (*split.dims[:4], (keys,)), layout, FP32), near)
+    dims = (*split.dims[:4], (keys,))
+    score = scores.masked(at, score, Value(score, dims, layout, FP32), near)
+    if not scores.causal:  # else those that are not there are behind all rows
+        score = filled(at, Value(score, dims, layout, FP32), keys, NEVER).stream
     sink = None
     if sinks is not None:
         sink = _sink(at, sinks, (of_heads, group), TileLayout(outer)).stream
@@ -130,9 +141,9 @@ def _of_those_near(
     return replace(value, stream=loaded, layout=replace(value.layout, loops=loops))
 
 
-def _head_by_head(at: Importer, given: Any) -> Value:
+def _head_by_head(at: Importer, given: Any, *, ragged: bool = False) -> Value:
     """A value whose tiles are rows of one head, with all of its columns."""
-    value = at.whole_rows(given, "a head comes with all of its columns")
+    value = at.whole_rows(given, "a head comes with all of its columns", ragged=ragged)
     own = value.layout.rows
     if own is not None and own.axis not in value.dims[2]:
         value = at.joiner.rows(value, 1, "heads are tiles of their own")

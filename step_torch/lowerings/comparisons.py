@@ -76,7 +76,7 @@ def to(at: Importer, x: Any) -> Any:
         return binary(at, lambda _: Compare("!="), x, 0)
     if isinstance(x, Stored) and x.data.dtype == BF16.numpy and at.dtype.is_float:
         return x
-    value = at.value(x)
+    value = at.tiles(x)
     stream, have = value.stream, kept(value.stream)
     if have is BOOL:
         stream = cast(at, stream, BF16)

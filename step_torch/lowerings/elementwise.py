@@ -76,7 +76,7 @@ def same(at: Importer, x: Any) -> Any:
 
 def applied(at: Importer, x: Any, *links: Link) -> Value:
     """Functions of one operand, and of a number, one behind the other: in FP32, and rounded behind the last one."""
-    value = at.value(x)
+    value = at.tiles(x)
     stream = value.stream
     for place, link in enumerate(links, 1 - len(links)):
         function, *numbers = link if isinstance(link, tuple) else (link,)
@@ -147,15 +147,17 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
     operands = numbers_of(at, given)
     tensors = [each for each in operands if not is_number(each)]
     most = max(tensors, key=lambda each: (_axes(each), not _is_parameter(each)))
-    lead = at.value(spread(at, most, np.broadcast_shapes(*(sizes(each.dims) for each in tensors))))
+    lead = at.tiles(spread(at, most, np.broadcast_shapes(*(sizes(each.dims) for each in tensors))))
     others = [
-        each if _is_parameter(each) or (isinstance(each, Stored) and _axes(each) < _axes(most)) else at.value(each)
+        each if _is_parameter(each) or (isinstance(each, Stored) and _axes(each) < _axes(most)) else at.tiles(each)
         for each in tensors
         if each is not most
     ]
     if any(_is_unlike(*pair) for each in others for pair in _aligned(lead.dims, each.dims)):
         lead, others = plain(at, lead), [plain(at, each) if isinstance(each, Value) else each for each in others]
     others = [renamed(at, each, lead.dims) for each in others]
+    if not all(_is_as_ragged(at, each, lead) for each in others):
+        lead, others = at.value(lead), [at.value(each) if isinstance(each, Value) else each for each in others]
     if lead.layout.columns is not None:
         columns = [lead.layout.columns, *(each.layout.columns for each in others if isinstance(each, Value))]
         widest = max(each.count for each in columns if each is not None and each.axis == lead.layout.columns.axis)
@@ -170,6 +172,13 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
         for each in operands
     ]
     return streams, lead
+
+
+def _is_as_ragged(at: Importer, other: Any, lead: Value) -> bool:
+    """Whether ``other``, which has axes of ``lead``, has as much of each in its last tile."""
+    if isinstance(other, Stored):
+        return at.sources.lies_in(other, restricted(lead.layout, other.dims))
+    return all(lead.layout.reach(axis) == other.layout.reach(axis) for axis in chain(*other.dims))
 
 
 def _following(at: Importer, lead: Value, other: Any) -> Stream:
@@ -189,7 +198,7 @@ def renamed(at: Importer, given: Any, dims: Dims) -> Any:
     new = tuple(mine if theirs else () for mine, theirs in aligned)
     if isinstance(given, Stored):
         return replace(given, dims=new)
-    value = at.value(given)
+    value = at.tiles(given)
     names = dict(zip(chain(*value.dims), chain(*new), strict=True))
     return replace(value, dims=new, layout=value.layout.renamed(names))
 

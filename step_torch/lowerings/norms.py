@@ -69,11 +69,11 @@ def batch_norm(
     scale = w / np.sqrt(v + epsilon)
     made, tail = {"scale": scale, "shift": b - m * scale}, (1,) * (len(x.dims) - 2)
     parameters = (at.constant(each.reshape(-1, *tail), name, "float32") for name, each in made.items())
-    return (_scaled(at, at.value(x), *parameters),)
+    return (_scaled(at, at.tiles(x), *parameters),)
 
 
 def _standard(at: Importer, x: Any, epsilon: float) -> Value:
-    value = at.whole_rows(x, "a row is looked at as a whole")
+    value = at.whole_rows(x, "a row is looked at as a whole", ragged=True)
     return with_dtype(value, standardized(at.graph, value.stream, epsilon, prefix=f"{at.node.name}_"), FP32)
 
 

@@ -122,7 +122,7 @@ def chosen(at: Importer, x: Any, dim: int, numbers: Sequence[int]) -> Any:
         return x.formed(f"{at.node.name}_{dim}_{numbers[0]}", lambda data: data.take(numbers, dim), dims)
     if dim < (x.outer if isinstance(x, ColumnChoice) else len(x.dims) - 1):
         choose = kept if [*numbers] == sorted({*numbers}) else picked
-        return choose(at, at.value(x), dim, numbers)
+        return choose(at, at.tiles(x), dim, numbers)
     if isinstance(numbers, range) and numbers.step == 1 and hasattr(x, "cut"):
         return x.cut(numbers.start, len(numbers))
     columns = columns_of(at, x)

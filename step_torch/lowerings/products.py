@@ -16,13 +16,13 @@ import numpy as np
 from step import BF16, FP32, DType, Stream
 from step.functions import Add, Cast, Matmul, RetileCol
 from step_torch.importing import Importer
-from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, dividing, sizes, whole
+from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, dividing, fitting, sizes, whole
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings import shapes
 from step_torch.lowerings.elementwise import add, alongside
 from step_torch.nodes import TorchNode
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported, supported
+from step_torch.sources import Stored, supported
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Product:
 
     def value(self, at: Importer, columns: int | None = None) -> Value:
         """The product in blocks of so many columns."""
-        size = columns or dividing(self.axis.extent, at.tiling.most_columns)
+        size = columns or fitting(self.axis.extent, at.tiling.most_columns)
         if columns is None and self.made:
             return next(iter(self.made.values()))
         if size not in self.made:
@@ -76,9 +76,9 @@ class Product:
         return self.made[size]
 
     def _made(self, at: Importer, size: int) -> Value:
-        wide = dividing(self.axis.extent, at.tiling.most_columns)
+        wide = fitting(self.axis.extent, at.tiling.most_columns)
         if at.tiling.side_by_side > 1:
-            whole = self._side_by_side(at, at.tiling.side_by_side)
+            whole = self._side_by_side(at, dividing(self.axis.extent, at.tiling.side_by_side))
         elif at.tiling.depth is not None and wide > size and wide % size == 0:
             whole = self.value(at, wide)
         else:
@@ -87,8 +87,6 @@ class Product:
 
     def _side_by_side(self, at: Importer, count: int) -> Value:
         """Products with shares of the columns, put together to one tile."""
-        if self.axis.extent % count:
-            raise Unsupported(f"{count} products side by side do not divide a weight of {self.axis.extent} columns")
         share = self.axis.extent // count
         parts = [self.cut(number * share, share)._alone(at, share) for number in range(count)]
         first, columns = parts[0], AxisPart(self.axis, self.axis.extent)
@@ -100,7 +98,7 @@ class Product:
 
     def _alone(self, at: Importer, size: int) -> Value:
         """One product after the other, of blocks of so many columns."""
-        x = at.whole_rows(self.x, "a product takes whole rows")
+        x = at.whole_rows(self.x, "a product takes whole rows", ragged=True)
         loop, columns = blocks(self.axis, size)
         layout = replace(x.layout, loops=(*x.layout.loops, *loop), columns=columns)
         repeated = x.stream
@@ -134,8 +132,7 @@ class Product:
     def _in_steps(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         """The same tiles, each of which is summed over steps of the depth."""
         depth, size = x.dims[-1][0], layout.tile[1]
-        step = min(at.tiling.depth or depth.extent, depth.extent)
-        supported(not depth.extent % step, f"steps of {step} do not divide a depth of {depth.extent}")
+        step = dividing(depth.extent, at.tiling.depth or depth.extent)
         matrix = self._in_blocks(depth, size)
         steps, rows = blocks(depth, step)
         block, columns = matrix.dims[0], matrix.dims[-1][0]
@@ -151,10 +148,12 @@ class Product:
 
     def _in_blocks(self, depth: TensorAxis, size: int) -> Stored:
         """The weight [blocks of ``size`` columns, depth, size], as it is read from the first number to the last."""
-        turned, count = self.transposed, self.axis.extent // size
+        turned, extent = self.transposed, self.axis.extent
+        count = -(-extent // size)
 
         def form(data: np.ndarray) -> np.ndarray:
-            return (data.T if turned else data).reshape(depth.extent, count, size).transpose(1, 0, 2)
+            matrix = np.pad(data.T if turned else data, [(0, 0), (0, count * size - extent)], "edge")
+            return matrix.reshape(depth.extent, count, size).transpose(1, 0, 2)
 
         block = (TensorAxis(f"{self.axis.name}_blocks", count),) if count > 1 else ()
         dims = (block, (depth,), (TensorAxis(f"{self.axis.name}_block", size),))

@@ -102,7 +102,7 @@ def sums_so_far(at: Importer, x: Any, dim: int) -> Value:
 @lowers("aten.softmax.int", "aten._softmax.default")
 def softmax(at: Importer, x: Any, dim: int, dtype: str | bool | None = None) -> Value:
     """e^x over its sum, with the largest along the dimension subtracted."""
-    value, back = along(at, x, dim)
+    value, back = along(at, x, dim, ragged=True)
     _, weight, whole = _weighed(at, value)
     return back(with_dtype(value, weight.map(Div(out=at.dtype), whole, name=at.name()), at.dtype))
 
@@ -110,7 +110,7 @@ def softmax(at: Importer, x: Any, dim: int, dtype: str | bool | None = None) -> 
 @lowers("aten.log_softmax.int", "aten._log_softmax.default")
 def log_softmax(at: Importer, x: Any, dim: int, dtype: str | bool | None = None) -> Value:
     """The logarithm of softmax."""
-    value, back = along(at, x, dim)
+    value, back = along(at, x, dim, ragged=True)
     relative, _, whole = _weighed(at, value)
     log = whole.map(Log(), name=at.name("logarithm"))
     return back(with_dtype(value, relative.map(Sub(out=at.dtype), log, name=at.name()), at.dtype))
@@ -124,9 +124,12 @@ def _weighed(at: Importer, value: Value) -> tuple[Stream, Stream, Stream]:
     return relative, weight, weight.map(RowSum(), name=at.name("sum"))
 
 
-def along(at: Importer, x: Any, dim: int) -> tuple[Value, Callable[[Value], Value]]:
-    """``x`` with ``dim`` as its last dimension, all of it in a tile, and what brings a result back to its place."""
-    value = at.value(x)
+def along(at: Importer, x: Any, dim: int, *, ragged: bool = False) -> tuple[Value, Callable[[Value], Value]]:
+    """``x`` with ``dim`` as its last dimension, all of it in a tile, and what brings a result back to its place.
+
+    The last tile of ``ragged`` rows may have more than there are.
+    """
+    value = at.tiles(x) if ragged else at.value(x)
     dims = list(value.dims)
     dim %= max(1, len(dims))
     last = dims.pop(dim) if dims else ()
@@ -136,7 +139,7 @@ def along(at: Importer, x: Any, dim: int) -> tuple[Value, Callable[[Value], Valu
         *others, last = result.dims
         return replace(result, dims=(*others[:dim], last, *others[dim:]))
 
-    return at.whole_rows(value, WHY), back
+    return at.whole_rows(value, WHY, ragged=ragged), back
 
 
 def reduced(
@@ -152,11 +155,10 @@ def reduced(
 
     Each gets the format of its result, which is ``out`` at the end. Without ``row`` columns become a loop.
     """
-    value, why = at.value(x), "all along some dimensions are taken together"
-    count = len(value.dims)
+    why, count = "all along some dimensions are taken together", len(x.dims)
     places = {each % count for each in dims} if dims else {*range(count)}
-    if places == {count - 1} and row is not None:
-        value = at.whole_rows(value, WHY)
+    in_rows = places == {count - 1} and row is not None
+    value = at.whole_rows(x, WHY, ragged=True) if in_rows else at.value(x)
     gone = {axis for place in places for axis in value.dims[place]}
     columns, rows = (part is not None and part.axis in gone for part in (value.layout.columns, value.layout.rows))
     if columns and row is None:

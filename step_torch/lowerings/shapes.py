@@ -49,12 +49,12 @@ def view(at: Importer, x: Any, where: Any) -> Any:
 @lowers("aten.permute.default")
 def permute(at: Importer, x: Any, order: list[int]) -> Any:
     """Dimensions in another order: a parameter lies so in memory, an input only where all but those of one stay."""
-    x, order = x if isinstance(x, Stored) else at.value(x), [each % len(x.dims) for each in order]
+    x, order = x if isinstance(x, Stored) else at.tiles(x), [each % len(x.dims) for each in order]
     dims = tuple(x.dims[each] for each in order)
     if isinstance(x, Stored) and x.is_parameter:
         return x.formed("of_" + "_".join(map(str, order)), lambda data: data.transpose(order), dims)
     lies_so = isinstance(x, Stored) and replace(x, dims=dims).axes == x.axes
-    return replace(x if lies_so else at.value(x), dims=dims)
+    return replace(x if lies_so else at.tiles(x), dims=dims)
 
 
 @lowers("aten.expand.default")

@@ -66,7 +66,7 @@ def clamp(at: Importer, x: Any, low: Any = None, high: Any = None) -> Any:
 @lowers("aten.elu.default")
 def elu(at: Importer, x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
     """x times a scale, and below 0 e^x - 1, which has two of its own."""
-    value = at.value(x)
+    value = at.tiles(x)
     above = value.stream.map(functions.Relu(FP32), name=at.name("above"))
     above = above.map(functions.Scale(scale), name=at.name("scaled"))
     below = value.stream.map(functions.Clamp(-inf, 0, FP32), name=at.name("below"))
@@ -79,7 +79,7 @@ def elu(at: Importer, x: Any, alpha: float = 1, scale: float = 1, input_scale: f
 @lowers("aten.expm1.default")
 def exponential_less(at: Importer, x: Any) -> Any:
     """e^x - 1 as tanh(x / 2) (e^x + 1), in which nothing cancels."""
-    value = at.value(x)
+    value = at.tiles(x)
     half = value.stream.map(functions.Scale(0.5, FP32), name=at.name("half"))
     power = value.stream.map(functions.Exp(FP32), name=at.name("power"))
     more = power.map(functions.Add(), constant(at, 1, power), name=at.name("more"))
@@ -93,7 +93,7 @@ def power(at: Importer, x: Any, exponent: float) -> Any:
     if exponent in _POWERS or exponent != int(exponent):
         chain = functions.Log, partial(functions.Scale, exponent), functions.Exp
         return applied(at, x, *_POWERS.get(exponent, chain))
-    value, last = at.value(x), at.dtype if exponent > 0 else FP32
+    value, last = at.tiles(x), at.dtype if exponent > 0 else FP32
     stream = _product(at, value.stream, abs(int(exponent)), last)
     stream = stream if exponent > 0 else stream.map(functions.Reciprocal(at.dtype), name=at.name())
     return with_dtype(value, stream, at.dtype)

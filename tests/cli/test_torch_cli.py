@@ -23,13 +23,16 @@ def test_an_import(step: Step, tmp_path: Path) -> None:
     done = step("import", LLAMA, "-o", into, "--check")
     assert (done.code, done.err) == (0, "") or "written" in done.err
     lines = done.out.splitlines()
-    assert lines[:4] == [
+    assert lines[:7] == [
         "llama_prefill: 122 operators of 53 of torch, 7 joins that hold 3,584 bytes, 5.3% of the intermediates",
         "  from the host: x: bfloat16 [1, 16, 32]",
         "  from the host: rest_0: bfloat16 [1, 16, 16]",
         "  from the host: rest_1: bfloat16 [1, 16, 16]",
+        "  sums: ordered",
+        "  tiles: 4 rows of activations, 16 columns of weights",
+        "  depth: all of it at once",
     ]
-    assert lines[4] == "rms error to float64 1.2e-03, of torch in BF16 1.2e-03: as good"
+    assert lines[7] == "rms error to float64 1.2e-03, of torch in BF16 1.2e-03: as good"
     assert len(load_program(into).graph.nodes) == 122
 
 

@@ -21,8 +21,8 @@ def test_all_columns_in_steps_of_the_depth() -> None:
     found, note = chosen(Tiling(), ONE, WIDE)
     assert found == Tiling(columns=512, depth=64)
     assert note == (
-        "tiles of 512 columns and 64 rows of weights: a row takes at least 5.7 times the 896 cycles in which memory "
-        "reads all weights, and 1.0 times with sum='fused'"
+        "a row takes at least 5.7 times the 896 cycles in which memory reads all weights: additions in order, one "
+        "behind the other, take 5.7 times; 1.0 times with sum='fused'"
     )
     assert chosen(Tiling(sum="fused"), ONE, PUBLISHED)[0] == Tiling(columns=512, depth=64, side_by_side=16, sum="fused")
 
@@ -44,7 +44,12 @@ def test_the_bits_are_the_same(tmp_path: Path) -> None:
     linear = Operator("aten.linear.default", [Name("x"), Name("w")], {"y": ("bfloat16", (1, 256))})
     path = written(tmp_path / "model.pt2", [linear], {"x": bf16(1, 256)}, {"w": bf16(256, 256, seed=1)})
     wide, narrow = (step_torch.load(path, tiling=each) for each in (None, Tiling(columns=16)))
-    assert not narrow.notes and wide.notes[0].startswith("tiles of 256 columns and 64 rows of weights, 16 units")
+    assert not narrow.notes and wide.notes[0].startswith("a row takes at least 8.0 times the 128 cycles")
+    assert wide.tiling.said == [
+        "sums: ordered",
+        "tiles: 4 rows of activations, 256 columns of weights, in 16 units side by side",
+        "depth: up to 64 rows of weights at a time",
+    ]
     runs = [step.run(each.program, "approx", values="all") for each in (wide, narrow)]
     first, second = (np.asarray(each.outputs["output"]) for each in runs)
     assert np.array_equal(first, second) and 4 * runs[0].cycles < runs[1].cycles

@@ -154,10 +154,8 @@ def test_choices_divide_what_there_is() -> None:
     ({"over": {"rows": []}}, "rows has no values to sweep over"),
     ({"luts": -1}, "lut_sites must be a number >= 0, not -1"),
     ({"bytes_per_cycle": 3}, "memory.bandwidth must be the 32 bytes a cycle of a channel times 1, 2, 4, ..: 32, not 3"),
-    ({"over": {**FEW, "rows": [3], "sum": ["fused"]}},
-     "none of the 1 choices runs; of the last one: axis 1 of 'x' is 16, which tiles of 3 rows do not divide: "
-     "rows= of the tiling (--rows of step import) can be 1, 2, 4, 8, 16; where it is left out, tiles have the "
-     "most up to 4 that divide"),
+    ({"over": {**FEW, "rows": [0], "sum": ["fused"]}},
+     "none of the 1 choices runs; of the last one: Tiling needs rows to be an integer >= 1 or None, not 0"),
 )  # fmt: skip
 def test_bad_input(given: dict[str, Any], complaint: str) -> None:
     with raising(step.errors.StepError, complaint):

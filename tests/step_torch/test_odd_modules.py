@@ -64,13 +64,13 @@ def test_all_files_are_looked_at() -> None:
     assert {path.stem for path in STORED.glob("*.pt2")} == {*RIGHT, *MISSING}
 
 
-def test_fewer_rows_where_nobody_asked_for_a_number() -> None:
+def test_other_rows_where_four_do_not_divide() -> None:
     seven, many = (step_torch.load(STORED / f"{name}.pt2") for name in ("seven_rows", "many_rows"))
     assert seven.notes == (
-        "axis 0 of 'args_0' is 7, which tiles of 4 rows do not divide: they have 1; the axis is dynamic, and other "
+        "axis 0 of 'args_0' is 7, which tiles of 4 rows do not divide: they have 7; the axis is dynamic, and other "
         "extents may have other tiles",
     )
-    assert many.notes == ("axis 1 of 'args_0' is 62, which tiles of 4 rows do not divide: they have 2",)
+    assert many.notes == ("axis 1 of 'args_0' is 62, which tiles of 4 rows do not divide: they have 4, the last one 2",)
     asked = step_torch.load(STORED / "seven_rows.pt2", tiling=step_torch.Tiling(7))
     assert not asked.notes and asked.check().passed
 

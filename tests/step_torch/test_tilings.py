@@ -36,14 +36,14 @@ def written(program: step.Program, backend: str = "interpret") -> dict[str, byte
     return {name: np.asarray(each).tobytes() for name, each in run.outputs.items()}
 
 
-@pytest.mark.parametrize(("columns", "depth"), [(8, 64), (16, 8), (64, 16)])
+@pytest.mark.parametrize(("columns", "depth"), [(8, 64), (16, 8), (64, 16), (16, 12), (23, 5)])
 def test_steps_of_the_depth_give_the_same_bits(tiny: LanguageModel, columns: int, depth: int) -> None:
     meant = written(tiny.program(PROMPT, COUNT))
     assert written(tiny.program(PROMPT, COUNT, tiling=Tiling(columns=columns, depth=depth))) == meant
 
 
 def test_products_side_by_side_give_the_same_bits(tiny: LanguageModel) -> None:
-    program = tiny.program(PROMPT, COUNT, tiling=Tiling(depth=16, side_by_side=4))
+    program = tiny.program(PROMPT, COUNT, tiling=Tiling(depth=16, side_by_side=5))
     assert sum("product" in each.name for each in program.graph if isinstance(each.operator, Accum)) == 8 * 4
     assert written(program) == written(program, "approx") == written(tiny.program(PROMPT, COUNT))
 
@@ -95,21 +95,6 @@ def test_routed_experts_may_be_fused() -> None:
     functions = [each.operator.function for each in fused.lowered.graph]
     assert {each.sum for each in functions if isinstance(each, Matmul)} == {"fused"}
     assert fused.check().passed
-
-
-def test_what_divides_nothing(tiny: LanguageModel) -> None:
-    with pytest.raises(InputError) as caught:
-        tiny.program(PROMPT, COUNT, tiling=Tiling(depth=12))
-    assert str(caught.value).splitlines()[1] == (
-        "  aten.view.default at transformers/models/llama/modeling_llama.py:243, in layers.layers.0.self_attn: "
-        "steps of 12 do not divide a depth of 32"
-    )
-
-
-def test_shares_that_there_are_not(tiny: LanguageModel) -> None:
-    with pytest.raises(InputError) as caught:
-        tiny.program(PROMPT, COUNT, tiling=Tiling(side_by_side=3))
-    assert str(caught.value).splitlines()[1].endswith("3 products side by side do not divide a weight of 32 columns")
 
 
 def test_sums_that_there_are_not() -> None:

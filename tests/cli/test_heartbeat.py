@@ -19,7 +19,8 @@ def test_long_work_is_told_and_short_work_is_not(monkeypatch: pytest.MonkeyPatch
     three = threading.Event()
 
     def say(text: str) -> None:
-        lines.append(text)
+        if lines or "compiling" in text:  # a busy machine may beat before anything was said
+            lines.append(text)
         if len(lines) == 3:
             three.set()
 

@@ -36,12 +36,13 @@ def outcome(path: Path, seed: int) -> str:
     except HardwareError as error:
         return str(error).partition("made of ")[2]
     timed = model.simulate(netlist, data, values="all", events=True, max_cycles=CYCLES, engine="python")
-    assert timed.events is not None
+    events = timed.events()
+    assert events is not None
     end = min(CYCLES, timed.ending.cycles) - 1
     for channel in run.fabric.channels:
         name = channel.edge.name
         mine = [(cycle, header) for cycle, header, _ in run.entered[name] if cycle < end]
-        cycles, _, _ = timed.events[channel.edge.index]
+        cycles = events[name].cycles.tolist()
         assert [cycle for cycle in cycles if cycle < end] == [cycle for cycle, _ in mine], name
     (channel,) = (each for each in run.fabric.channels if each.edge.consumer[0] == "odd_y0")
     sent = [(header, words) for _, header, words in run.entered[channel.edge.name]]

@@ -73,9 +73,14 @@ def scaled_dot_product_attention(
     """The same of torch itself, where causal ones count keys from the first query on."""
     supported(not dropout, f"it drops {dropout} of its weights, and only attention that drops none has a lowering")
     size, rows, keys = sizes(query.dims)[-1], sizes(query.dims)[-2], sizes(key.dims)[-2]
+    if len(query.dims) == 3 and mask is None:  # of a single head each
+        query, key, value = (
+            in_shape(at, each, (*sizes(each.dims)[:1], 1, *sizes(each.dims)[1:])) for each in (query, key, value)
+        )
     if is_causal and (isinstance(key, Cached) or isinstance(value, Cached) or rows != keys):
         raise Unsupported("is_causal hides the keys behind a query's own number, all new ones of a cache")
-    return attention(at, query, key, value, 1 / sqrt(size) if scale is None else scale, mask, None, is_causal)
+    made = attention(at, query, key, value, 1 / sqrt(size) if scale is None else scale, mask, None, is_causal)
+    return in_shape(at, made, at.meta.shape)
 
 
 def _prefill(at: Importer, heads: list[Value], scores: Scores, sinks: Any) -> Value:

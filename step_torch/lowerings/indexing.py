@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from step_torch import numbered
 from step_torch.importing import Importer
 from step_torch.layouts import Value, sizes
@@ -30,13 +32,24 @@ def index_select(at: Importer, x: Any, dim: int, index: Any) -> Any:
 
 @lowers("aten.index.Tensor")
 def index(at: Importer, x: Any, indices: list[Any]) -> Any:
-    """Numbers of one dimension, which may have several dimensions themselves."""
+    """Numbers of a dimension, which may have several dimensions themselves, or known ones of neighbours."""
     places = [dim for dim, each in enumerate(indices) if each is not None]
     if isinstance(x, Stored) and x.is_parameter and all(indices[each].is_constant for each in places):
         numbers = tuple(slice(None) if each is None else each.data for each in indices)
         return x.formed(at.node.name, lambda data: data[numbers], at.axes(at.name(), at.meta.shape))
-    supported(len(places) == 1, f"numbers of {len(places)} dimensions at once; of one have a lowering")
-    return in_shape(at, index_select(at, x, places[0], indices[places[0]]), at.meta.shape)
+    first, many, shape = places[0], len(places), sizes(x.dims)
+    if many > 1:
+        are_known = all(isinstance(each, Stored) and each.is_constant for each in indices[first : first + many])
+        supported(
+            are_known, f"numbers of {many} dimensions at once; of one, or constants for neighbours have a lowering"
+        )
+        of = shape[first : first + many]
+        numbers = np.broadcast_arrays(*(each.data.astype(int) for each in indices[first : first + many]))
+        x = in_shape(at, x, (*shape[:first], prod(of), *shape[first + many :]))
+        made = chosen(at, x, first, np.ravel_multi_index(numbers, of, "wrap").ravel().tolist())
+    else:
+        made = index_select(at, x, first, indices[first])
+    return in_shape(at, made, at.meta.shape)
 
 
 @lowers("aten.gather.default")

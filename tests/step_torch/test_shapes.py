@@ -46,6 +46,8 @@ CASES: dict[str, tuple[Forward, list[tuple[int, ...]]]] = {
     "padded as a mirror": (lambda x: F.pad(x.tanh(), (1, 2), mode="reflect"), [(1, 4, 16)]),
     "split": (lambda x: (x.tanh().split([2, 6], 0)[1], x.tanh().chunk(3, 0)[2], x.unbind(1)[3].tanh()), ONE),
     "chosen": (lambda x: (x.tanh()[[3, 1, 1]], x.tanh()[:, [3, 1]]), ONE),
+    "chosen of two dimensions": (lambda x: (x.tanh()[[3, -1, 1], [1, 0, 5]], x.view(2, 4, 16)[:, [3, 1], [0, 7]]), ONE),
+    "attention without heads": (lambda x, y: F.scaled_dot_product_attention(x.tanh(), y, y), [(2, 8, 16), (2, 4, 16)]),
     "put": (lambda x: x.slice_scatter(x[2:4].tanh(), 0, 1, 3), ONE),
     "pixels": (lambda x: F.pixel_shuffle(x.tanh(), 2), IMAGE),
     "plus its transpose": (lambda x: x + x.T, SQUARE),

@@ -27,7 +27,7 @@ from step.rules.accum import Accum
 pytestmark = pytest.mark.large
 
 MUTANTS = [
-    ("state = Mux(firing.delayed(first), state, left)", "state = left"),
+    ("state = Mux(firing.delayed(first), state, held(", "state = Mux(0, state, held("),
     ("return Mux(arrives, result, state)", "return result"),
     ("arrives = firing.delayed(firing.fired(self._value))", "arrives = firing.delayed(firing.fires & self._value)"),
 ]
@@ -41,7 +41,7 @@ STREAMED = [
 ]
 WIDENED = [(RESERVE, "pass")]
 SKELETON = [
-    ("self.room(~runs | ~self._puts[port])", "self.room(~runs | self._puts[port])"),
+    ("cycles) | ~self._puts[port])", "cycles) | self._puts[port])"),
     ("channel.valid.eq(self.delayed(claim))", "channel.valid.eq(claim)"),
     ("else self.delayed(self._headers[port][name])", "else self._headers[port][name]"),
 ]

@@ -39,7 +39,7 @@ COLUMNS = [
     ("place.eq(Mux(begins, 0, following))", "place.eq(following)"),
 ]
 CONTROL = [
-    ("self.gather(m, number, word), firing.delayed(index))", "self.gather(m, number, word), index)"),
+    ("element, firing.delayed(index))", "element, index)"),
     ("with m.Elif(number != self.token.words):", "with m.Elif(number < self.token.words - 1):"),
 ]
 

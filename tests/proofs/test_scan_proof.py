@@ -22,7 +22,7 @@ pytestmark = pytest.mark.large
 MUTANTS = [("first = firing.latched(begins)", "first = begins")]
 STREAMED = [("datapath.emit.eq(firing.fired(self._emits))", "datapath.emit.eq(0)")]
 EXCLUSIVE = [
-    ("Mux(Mux(comes, first, held), Array", "Mux(Mux(comes, first, 0), Array"),
+    ("Mux(Mux(comes, first, began), Array", "Mux(Mux(comes, first, 0), Array"),
     ("m.d.sync += held.eq(first)", "m.d.sync += held.eq(0)"),
     ("result.cycles, number, passes, word", "result.cycles, 0, passes, word"),
 ]

@@ -88,9 +88,6 @@ REFUSED: list[tuple[list[Operator], dict[str, Any], str]] = [
      "is_causal hides the keys behind a query's own number, all new ones of a cache"),
     (one(MARK, *QKV, 0.25, shape=(1, 3, 8, 16)), {"inputs": heads((1, 3, 8, 16), Q, Q)},
      "3 heads of queries can not share 2 heads of keys"),
-    (one(SDPA, *QKV, None, 0.0, True, shape=(1, 8, 16)), {"inputs": heads((1, 8, 16), (1, 8, 16), (1, 8, 16))},
-     "queries [1, 8, 16], keys [1, 8, 16] and values [1, 8, 16]; [batch, heads, rows, size] with as many keys as "
-     "values has a lowering"),
     (one(MARK, *QKV, 0.25, shape=(1, 4, 8, 16)), {"inputs": heads((1, 4, 8, 16), Q, (1, 4, 8, 16))},
      "queries [1, 4, 8, 16], keys [1, 2, 8, 16] and values [1, 4, 8, 16]; [batch, heads, rows, size] with "
      "as many keys as values has a lowering"),

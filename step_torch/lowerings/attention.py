@@ -59,6 +59,7 @@ def attention(
     supported(not q[1] % k[1], f"{q[1]} heads of queries can not share {k[1]} heads of keys")
     is_cached = isinstance(key, Cached) and isinstance(value, Cached)
     scores = Scores(scale, causal, window, softcap, mask).known(q[2], sizes(key.dims)[2] if is_cached else k[2])
+    supported(scores.causal or scores.window is None, "a window of rows that are not causal; a mask has a lowering")
     heads = [_head_by_head(at, each, ragged=scores.is_known) for each in parts]
     if isinstance(key, Cached) and isinstance(value, Cached):
         return _decode(at, heads, (key.past, value.past), scores, sinks)

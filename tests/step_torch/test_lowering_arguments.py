@@ -91,6 +91,8 @@ REFUSED: list[tuple[list[Operator], dict[str, Any], str]] = [
     (one(MARK, *QKV, 0.25, shape=(1, 4, 8, 16)), {"inputs": heads((1, 4, 8, 16), Q, (1, 4, 8, 16))},
      "queries [1, 4, 8, 16], keys [1, 2, 8, 16] and values [1, 4, 8, 16]; [batch, heads, rows, size] with "
      "as many keys as values has a lowering"),
+    (one(MARK, *QKV, 0.25, None, None, False, 3, shape=Q), {"inputs": heads(Q, Q, Q)},
+     "a window of rows that are not causal; a mask has a lowering"),
     (one(MARK, *QKV, 0.25, shape=Q, result="float32"), {"inputs": heads(Q, Q, Q)},
      "its result is float32; bfloat16 has a lowering"),
 ]  # fmt: skip

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 def filled(path: Path, /, **values: object) -> str:
@@ -13,10 +15,16 @@ def filled(path: Path, /, **values: object) -> str:
     Filters besides those of Jinja: ``commas`` parts the lines of a block, and ``e`` writes text in HTML. Raises
     `jinja2.UndefinedError` for a name without a value.
     """
+    return _environment(path.parent).get_template(path.name).render(values)
+
+
+@cache
+def _environment(folder: Path) -> Any:
+    """What reads the templates of ``folder``, each of them once; none is read where no text is written."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(path.parent),
+        loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         variable_start_string="${",
         variable_end_string="}",
@@ -28,7 +36,7 @@ def filled(path: Path, /, **values: object) -> str:
         "commas": lambda block: block.rstrip().replace("\n", ",\n") + "\n",
         "e": lambda value: html.escape(str(value)),
     }
-    return environment.get_template(path.name).render(values)
+    return environment
 
 
 def copied(source: Path, directory: str) -> dict[str, str]:

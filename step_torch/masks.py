@@ -17,7 +17,7 @@ from step.functions import Add, CausalMask, Max, Where
 from step.language.function import NUMBER
 from step_torch.layouts import Value, sizes
 from step_torch.lowerings.elementwise import renamed, restricted
-from step_torch.sources import Stored, supported
+from step_torch.sources import is_parameter, supported
 from step_torch.views import in_shape
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Scores:
         """The same with a mask that no input decides as what it is."""
         window = None if self.window is None or self.window >= keys else self.window
         scores = replace(self, window=window, causal=self.causal and (rows > 1 or window is not None))
-        if not (isinstance(self.mask, Stored) and self.mask.is_parameter):
+        if not is_parameter(self.mask):
             return replace(scores, blind=self.mask is not None)
         added = _added(self.mask.data)
         hidden, last = added <= NEVER, int((added > NEVER).reshape(-1, added.shape[-1])[-1].sum())
@@ -66,7 +66,7 @@ class Scores:
         Weights do not see what is added to all scores, so it is the same behind as many rows as there are. Raises
         `Unsupported` for any other mask.
         """
-        supported(isinstance(self.mask, Stored) and self.mask.is_parameter, "a mask behind a cache that inputs decide")
+        supported(is_parameter(self.mask), "a mask behind a cache that inputs decide")
         keys = self.mask.data.shape[-1]
         added = self.mask.data.astype(np.float64).reshape(-1, keys)
         line = np.linspace(added[:, 0], added[:, -1], keys, axis=1)
@@ -79,11 +79,11 @@ class Scores:
     @property
     def is_known(self) -> bool:
         """Whether no input decides which scores count."""
-        return self.mask is None or (isinstance(self.mask, Stored) and self.mask.is_parameter)
+        return self.mask is None or is_parameter(self.mask)
 
     def near(self, rows: int, keys: int, size: int) -> tuple[int, int] | None:
         """How many tiles of ``size`` keys a tile of as many rows sees before its own and behind; None for all."""
-        is_static, count = isinstance(self.mask, Stored) and self.mask.is_parameter, -(-keys // size)
+        is_static, count = is_parameter(self.mask), -(-keys // size)
         if rows != keys or not (is_static or self.window) or (is_static and keys % size):
             return None
         hidden = _hidden(rows, keys, causal=self.causal, window=self.window)
@@ -102,7 +102,7 @@ class Scores:
         if self.mask is None:
             return score
         mask = self._read(at, wanted, near)
-        if isinstance(self.mask, Stored) and self.mask.is_parameter:
+        if is_parameter(self.mask):
             return score.map(Add(out=FP32), mask, name=at.name("with_mask"))
         never = at.graph.constant(NEVER, dtype=FP32, reference=score, name=at.name("never"))
         if mask.element.tiles[0].dtype is BOOL:
@@ -147,7 +147,7 @@ class Scores:
         shape = (1,) * (4 - len(given.dims)) + sizes(given.dims)
         split = (shape[0], *((heads, group) if shape[1] > 1 else (1, 1)), *shape[2:])
         dims = tuple(axes if extent > 1 else () for axes, extent in zip(wanted.dims, split, strict=True))
-        if isinstance(given, Stored) and given.is_parameter:
+        if is_parameter(given):
             size = wanted.layout.tile[1]
 
             def form(data: np.ndarray) -> np.ndarray:

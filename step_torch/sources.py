@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -93,6 +93,11 @@ class Stored:
             return seen.reshape([axis.extent if axis else 1 for axis in order])
 
         return self.formed(f"by_{''.join(map(str, places))}", form, tuple((axis,) if axis else () for axis in order))
+
+
+def is_parameter(given: Any) -> TypeGuard[Stored]:
+    """Whether ``given`` is a parameter: a tensor in memory that no input decides."""
+    return isinstance(given, Stored) and given.is_parameter
 
 
 @dataclass

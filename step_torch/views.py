@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.pieces import merged
 from step_torch.ragged import exact
-from step_torch.sources import Stored, supported
+from step_torch.sources import Stored, is_parameter, supported
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -22,7 +22,7 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     """``x`` with the dimensions ``shape``."""
     if hasattr(x, "in_shape"):
         return x.in_shape(at, shape)
-    if isinstance(x, Stored) and x.is_parameter:
+    if is_parameter(x):
         return x.formed("_".join(map(str, shape)), lambda data: data.reshape(shape), at.axes(at.name(), shape))
     supported(prod(sizes(x.dims)) == prod(shape), f"a tensor {list(sizes(x.dims))} can not be seen as {list(shape)}")
     regrouped = _regrouped(at, x.dims, shape)

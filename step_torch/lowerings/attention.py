@@ -40,7 +40,7 @@ from step_torch.masks import NEVER, NOTHING, Scores
 from step_torch.pieces import plain
 from step_torch.ragged import filled
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported, supported
+from step_torch.sources import Stored, Unsupported, is_parameter, supported
 from step_torch.views import in_shape
 
 
@@ -158,7 +158,7 @@ def _head_by_head(at: Importer, given: Any, *, ragged: bool = False) -> Value:
 
 def _sink(at: Importer, sinks: Any, heads: Dims, layout: TileLayout) -> Value:
     """Scores of nothing of each head, in a ``layout`` over axes of ``heads``: of keys, and of queries for each."""
-    supported(isinstance(sinks, Stored) and sinks.is_parameter, "sinks are no parameter of the module")
+    supported(is_parameter(sinks), "sinks are no parameter of the module")
     column = replace(in_shape(at, sinks, (*sizes(heads), 1)), dims=(*heads, ()))
     return at.in_layout(column, layout, "a sink is read for every tile")
 

@@ -16,7 +16,7 @@ from step_torch.lowerings import shapes
 from step_torch.lowerings.elementwise import add
 from step_torch.lowerings.products import Product
 from step_torch.registry import lowers
-from step_torch.sources import Stored, supported
+from step_torch.sources import Stored, is_parameter, supported
 from step_torch.windows import PixelWindow, pixels, under
 
 
@@ -26,8 +26,8 @@ def convolution(
     transposed: bool, output_padding: list[int], groups: int,
 ) -> Value:  # fmt: skip
     """Sums of what is under a window times the weights, in one, two or three dimensions; transposed ones, too."""
-    supported(isinstance(weight, Stored) and weight.is_parameter, "its weights are no parameter of the module")
-    supported(bias is None or (isinstance(bias, Stored) and bias.is_parameter), "its bias is no parameter")
+    supported(is_parameter(weight), "its weights are no parameter of the module")
+    supported(bias is None or is_parameter(bias), "its bias is no parameter")
     supported(at.meta.dtype == "bfloat16", f"its result is {at.meta.dtype}; bfloat16 has a lowering")
     at.check_format(weight)
     kernel, ones = weight.data.shape[2:], [1] * len(stride)

@@ -23,7 +23,7 @@ from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, si
 from step_torch.lowerings.shapes import spread
 from step_torch.pieces import plain
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported
+from step_torch.sources import Stored, Unsupported, is_parameter
 
 Function = Callable[..., MapFunction]
 Link = Function | tuple[Function, float]
@@ -146,10 +146,10 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
     """
     operands = numbers_of(at, given)
     tensors = [each for each in operands if not is_number(each)]
-    most = max(tensors, key=lambda each: (_axes(each), not _is_parameter(each)))
+    most = max(tensors, key=lambda each: (_axes(each), not is_parameter(each)))
     lead = at.tiles(spread(at, most, np.broadcast_shapes(*(sizes(each.dims) for each in tensors))))
     others = [
-        each if _is_parameter(each) or (isinstance(each, Stored) and _axes(each) < _axes(most)) else at.tiles(each)
+        each if is_parameter(each) or (isinstance(each, Stored) and _axes(each) < _axes(most)) else at.tiles(each)
         for each in tensors
         if each is not most
     ]
@@ -226,7 +226,3 @@ def restricted(layout: TileLayout, dims: Dims) -> TileLayout:
 
 def _axes(given: Any) -> int:
     return sum(map(len, given.dims))
-
-
-def _is_parameter(given: Any) -> bool:
-    return isinstance(given, Stored) and given.is_parameter

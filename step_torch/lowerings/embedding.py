@@ -10,7 +10,7 @@ from step_torch.importing import Importer
 from step_torch.layouts import TileLayout, Value, sizes, whole
 from step_torch.lowerings.rows import largest, mean, total
 from step_torch.registry import lowers
-from step_torch.sources import Stored, supported
+from step_torch.sources import Stored, is_parameter, supported
 from step_torch.views import in_shape
 
 
@@ -24,7 +24,7 @@ def embedding(
     sparse: bool = False,
 ) -> Value:
     """Row ``numbers`` of the table."""
-    supported(isinstance(table, Stored) and table.is_parameter, "the table is no parameter of the module")
+    supported(is_parameter(table), "the table is no parameter of the module")
     stream = at.sources.embedded(table, numbers) if isinstance(numbers, Stored) else None
     if stream is None:
         return numbered.rows(at, table, numbers)

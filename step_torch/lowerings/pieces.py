@@ -17,7 +17,7 @@ from step_torch.layouts import sizes
 from step_torch.lowerings.shapes import Cached, spread
 from step_torch.pieces import chained, kept, picked
 from step_torch.registry import lowers
-from step_torch.sources import Stored, supported
+from step_torch.sources import Stored, is_parameter, supported
 from step_torch.views import in_shape
 
 
@@ -116,7 +116,7 @@ def chosen(at: Importer, x: Any, dim: int, numbers: Sequence[int]) -> Any:
     dim %= len(x.dims)
     if [*numbers] == [*range(sizes(x.dims)[dim])]:
         return x
-    if isinstance(x, Stored) and x.is_parameter:
+    if is_parameter(x):
         shape = sizes(x.dims)
         dims = at.axes(at.name(), (*shape[:dim], len(numbers), *shape[dim + 1 :]))
         return x.formed(f"{at.node.name}_{dim}_{numbers[0]}", lambda data: data.take(numbers, dim), dims)

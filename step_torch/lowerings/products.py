@@ -22,7 +22,7 @@ from step_torch.lowerings import shapes
 from step_torch.lowerings.elementwise import add, alongside
 from step_torch.nodes import TorchNode
 from step_torch.registry import lowers
-from step_torch.sources import Stored, supported
+from step_torch.sources import Stored, is_parameter, supported
 
 
 @dataclass
@@ -180,7 +180,7 @@ def product(at: Importer, x: Any, weight: Any) -> Any:
 
 
 def _product(at: Importer, x: Any, weight: Any, bias: Any, *, transposed: bool) -> Any:
-    is_weight = isinstance(weight, Stored) and weight.is_parameter and weight.data.ndim == 2
+    is_weight = is_parameter(weight) and weight.data.ndim == 2
     columns = sizes(weight.dims)[0 if transposed else -1]
     if not is_weight or not (bias is None or (isinstance(bias, Stored) and bias.data.shape == (columns,))):
         second = shapes.permute(at, weight, [*range(len(weight.dims) - 2), -1, -2]) if transposed else weight

@@ -18,7 +18,7 @@ from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.pieces import chained, with_dim
 from step_torch.registry import lowers
-from step_torch.sources import Stored
+from step_torch.sources import Stored, is_parameter
 from step_torch.views import in_shape
 
 
@@ -51,7 +51,7 @@ def permute(at: Importer, x: Any, order: list[int]) -> Any:
     """Dimensions in another order: a parameter lies so in memory, an input only where all but those of one stay."""
     x, order = x if isinstance(x, Stored) else at.tiles(x), [each % len(x.dims) for each in order]
     dims = tuple(x.dims[each] for each in order)
-    if isinstance(x, Stored) and x.is_parameter:
+    if is_parameter(x):
         return x.formed("of_" + "_".join(map(str, order)), lambda data: data.transpose(order), dims)
     lies_so = isinstance(x, Stored) and replace(x, dims=dims).axes == x.axes
     return replace(x if lies_so else at.tiles(x), dims=dims)
@@ -77,7 +77,7 @@ def spread(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     old = (1,) * (len(shape) - len(x.dims)) + sizes(x.dims)
     if sizes(x.dims) == shape:
         return x
-    if isinstance(x, Stored) and x.is_parameter:
+    if is_parameter(x):
         return x.formed(at.node.name, lambda data: np.broadcast_to(data, shape), at.axes(at.name(), shape))
     if isinstance(x, ColumnChoice) and sizes(x.dims)[: x.outer] == shape[: x.outer]:
         return x.changed(lambda order: np.broadcast_to(order, shape[x.outer :]))

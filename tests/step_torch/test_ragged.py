@@ -20,22 +20,12 @@ if find_spec("torch") is None:
     pytest.skip("torch is not installed", allow_module_level=True)
 
 import torch  # noqa: E402
+from called import Called  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 Shapes = tuple[tuple[int, ...], ...]
 sdpa = functional.scaled_dot_product_attention
-
-
-class Called(nn.Module):
-    """``function`` of ``parts`` and of what comes."""
-
-    def __init__(self, function: Callable[..., Any], *parts: nn.Module) -> None:
-        super().__init__()
-        self.function, self.parts = function, nn.ModuleList(parts)
-
-    def forward(self, *given: Tensor) -> Any:
-        return self.function(*self.parts, *given)
 
 
 def near(rows: int) -> Tensor:

@@ -48,7 +48,8 @@ class MultiplyAccumulate(Parametric):
 
 
 class IntegerMultiplyAccumulate(Parametric):
-    """``result`` = ``sum`` (INT32) + ``first`` * ``second`` (INT8), modulo 2^32; ``sum`` comes a cycle later.
+    """``result`` = ``sum`` (INT32) + ``first`` (INT8) * ``second`` (of ``bits``), modulo 2^32; ``sum`` comes a cycle
+    later.
 
     It has no ``fresh``: gates in front of its addition would be one for each bit.
     """
@@ -58,9 +59,9 @@ class IntegerMultiplyAccumulate(Parametric):
     product_cycles = depth = 1
     sum_cycles = 0
 
-    def __init__(self) -> None:
-        super().__init__({"sum": In(32), "first": In(8), "second": In(8), "result": Out(32)})
-        self.parameters = {}
+    def __init__(self, bits: int = 8) -> None:
+        super().__init__({"sum": In(32), "first": In(8), "second": In(bits), "result": Out(32)})
+        self.parameters = {"bits": bits}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

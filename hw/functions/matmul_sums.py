@@ -18,14 +18,16 @@ Lane = MultiplyAccumulate | IntegerMultiplyAccumulate
 
 def lane_of(plan: MatmulPlan) -> Lane:
     """The multiplier and adder of each lane."""
-    is_float = plan.operands[0].dtype is BF16
-    return MultiplyAccumulate(plan.arrangement.stages, plan.terms) if is_float else IntegerMultiplyAccumulate()
+    second = plan.operands[1].dtype
+    if second is BF16:
+        return MultiplyAccumulate(plan.arrangement.stages, plan.terms)
+    return IntegerMultiplyAccumulate(second.bits)
 
 
 def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working, fresh: Value) -> Value:
     """The sums that leave the lanes, of ``scalars`` a cycle behind ``order``; where ``fresh``, from zero on."""
     shape, lane = plan.arrangement, lane_of(plan)
-    bits = plan.operands[0].dtype.bits * plan.terms
+    first_bits, second_bits = (each.dtype.bits * plan.terms for each in plan.operands)
     sums = Signal(shape.lanes * 32)
     wanted = lane.product_cycles + any(plan.deep_operands) + 1  # cycles from the order to when a state is wanted
     state = _state(m, plan, lane, order, fresh, sums, wanted)
@@ -34,8 +36,8 @@ def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working
         i, j = divmod(number, shape.block_cols)
         m.submodules[f"lane_{number}"] = unit = Shared(lane_of(plan))
         m.d.comb += [
-            unit.first.eq(scalars[0].word_select(i, bits)),
-            unit.second.eq(scalars[1].word_select(j, bits)),
+            unit.first.eq(scalars[0].word_select(i, first_bits)),
+            unit.second.eq(scalars[1].word_select(j, second_bits)),
             unit.sum.eq(state.word_select(number, 32)),
             sums.word_select(number, 32).eq(unit.result),
         ]

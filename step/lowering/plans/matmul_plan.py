@@ -62,7 +62,7 @@ class MatmulPlan(DatapathPlan):
     @property
     def parts(self) -> Iterable[Part]:
         """Lanes, the stores of operands in front of them, sums, and the store of the result."""
-        shape, dtype = self.arrangement, self.operands[0].dtype
+        shape, dtype = self.arrangement, self.operands[1].dtype
         yield Circuit(computation("fused_products" if self.terms > 1 else "multiply", dtype), self.lanes)
         yield Circuit(computation("add", FP32 if dtype.is_float else INT32), shape.lanes)
         yield Circuit(computation("round", self.result.dtype), shape.lanes * self.rounds)

@@ -84,9 +84,8 @@ def test_many_intervals_are_what_the_docs_say() -> None:
         assert isinstance(element, Tile)
         terms = case.function.terms or 1
         bits, lanes = 8 * case.fabric.link_bytes, max(1, case.fabric.matmul_lanes // terms)
-        inner, cols = int(inputs[0].cols), int(element.cols)
-        steps = math.ceil(inner / terms)
         inputs = [each for each in application.inputs if isinstance(each, Tile)]
+        steps, cols = math.ceil(int(inputs[0].cols) / terms), int(element.cols)
         w, v = max(math.ceil(each.bits / bits) for each in inputs), math.ceil(element.bits / bits)
         s = case.fabric.stages if inputs[0].dtype is BF16 else 1
         links = max(w, 1 if application.reduce else v)

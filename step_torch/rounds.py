@@ -142,7 +142,7 @@ class State:
         sources, count = self.sources, self.sources.layers * self.sources.texts + 1
         if self.tiles > 1:
             number = number.flat_map(ExpertTiles(count, self.tiles)).flatten(0, 1)
-        return looped(sources.importer, number, sources.reference.shape[0], extents)
+        return looped(sources.importer, number, sources.reference.shape[0], extents) if extents else number
 
     def close(self, new: Value) -> Stream:
         """An element for every row as soon as its ``new`` state is in memory."""

@@ -101,7 +101,7 @@ def _taken_apart(at: Importer, pieces: Stream, units: int, like: Stream) -> tupl
     if (key := (units, pieces.key)) not in at.shared:
         turns = at.graph.turns(units, reference=pieces, name=at.name("turns"))
         parts = pieces.partition(turns, targets=units, name=at.name("parts"))
-        at.shared[key] = tuple(each.assume_shape(like.shape) for each in parts)
+        at.shared[key] = tuple(_looped_as(at, each, like) for each in parts)
     return at.shared[key]
 
 
@@ -113,7 +113,11 @@ def _in_turns(at: Importer, products: list[Stream], like: Stream) -> Stream:
     turns = at.graph.turns(len(flat), [range(len(flat))], reference=flat[0], name=at.name("in_order"))
     gathered = at.graph.reassemble(flat, turns, order="index", name=at.name("gathered"))
     gathered = gathered.assume_shape([*flat[0].shape, len(flat)]).flatten(0, 1, name=at.name("all"))
-    return looped(at, gathered, like.shape[0], [int(each) for each in like.shape[1:]])
+    return _looped_as(at, gathered, like)
+
+
+def _looped_as(at: Importer, stream: Stream, like: Stream) -> Stream:
+    return looped(at, stream, like.shape[0], [int(each) for each in like.shape[1:]])
 
 
 @lowers(OP)

@@ -1,6 +1,7 @@
 """A module of PyTorch as a `.pt2` file.
 
-With `step_torch.layers`, `step_torch.marks` and `step_torch.references` all of this floor that imports torch.
+With `step_torch.layers`, `step_torch.marks`, `step_torch.quantized` and `step_torch.references` all of this floor that
+imports torch.
 
 Attention and routed experts stay whole: each becomes one operator, a mark, through the registries of transformers. The
 results of the module itself, without marks, in BF16 and in float64 are stored beside it, so that an import can be
@@ -38,7 +39,10 @@ from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references
 
-_OURS = ("capturing", "decompositions", "known", "layers", "marks", "sights", "references", "calling", "recurrences")
+_OURS = (
+    "capturing", "decompositions", "known", "layers", "marks", "sights", "references", "calling", "recurrences",
+    "quantized",
+)  # fmt: skip
 OWN = tuple(f"step_torch/{name}.py" for name in _OURS)
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
@@ -211,7 +215,9 @@ def _capture(
 
 def _check(program: torch.export.ExportedProgram) -> None:
     """Raises `InputError` for a parameter that is read and not in BF16."""
-    read = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
+    given = (node for node in program.graph.nodes if node.op == "placeholder")
+    scaled = torch.ops.step.quantized_linear.default  # whose scales may be FP32
+    read = {node.name for node in given if any(user.target is not scaled for user in node.users)}
     for spec in program.graph_signature.input_specs:
         each = program.state_dict.get(spec.target or "")
         if each is None or spec.arg.name not in read or not each.is_floating_point() or each.dtype == torch.bfloat16:

@@ -14,7 +14,7 @@ from step.lowering.plans.blocks import Arrangement, banks_of, memory_of
 from step.lowering.plans.parts import Circuit, Memory, Part, computation
 from step.lowering.plans.plan import DatapathPlan, Timing
 from step.lowering.plans.rows import entry, largest
-from step.lowering.plans.words import Words
+from step.lowering.plans.words import INT4, Words
 
 SHIFTED = 4
 """Words of a result up to which it waits in shift registers: LUT RAM has 16 places, and takes more LUTs than these."""
@@ -59,11 +59,15 @@ class MatmulPlan(DatapathPlan):
 
     lanes = property(lambda self: self.arrangement.lanes * self.terms)
 
+    neighbours = property(lambda self: 2 if self.operands[1].dtype is INT4 else 1)
+    """Lanes of one row that share a multiplier: two of INT4."""
+
     @property
     def parts(self) -> Iterable[Part]:
         """Lanes, the stores of operands in front of them, sums, and the store of the result."""
-        shape, dtype = self.arrangement, self.operands[0].dtype
-        yield Circuit(computation("fused_products" if self.terms > 1 else "multiply", dtype), self.lanes)
+        shape, dtype = self.arrangement, self.operands[1].dtype
+        multipliers = -(-shape.block_cols // self.neighbours) * shape.block_rows * self.terms
+        yield Circuit(computation("fused_products" if self.terms > 1 else "multiply", dtype), multipliers)
         yield Circuit(computation("add", FP32 if dtype.is_float else INT32), shape.lanes)
         yield Circuit(computation("round", self.result.dtype), shape.lanes * self.rounds)
         yield Circuit("matmul", amounts={"reduce": self.reduce, "dynamic": self.fewer})

@@ -100,5 +100,5 @@ def test_product(bits: Any, group: int, scale: Any) -> None:
 def test_what_does_not_fit() -> None:
     graph = Graph("wrong")
     x, w = graph.source("x", Tile(INT8, 1, 4), [1, 2]), graph.source("w", Tile(INT8, 3, 4), [1, 2])
-    with pytest.raises(TypeMismatch, match=r"matmul needs \[M,K\] and \[K,N/2\] tiles, both of BF16 or both of INT8, not"):
+    with pytest.raises(TypeMismatch, match=r"matmul .*needs \[M,K\] and \[K,N/2\] tiles"):
         quantized_matmul(x, graph.source("xs", Tile(FP32), [1]), w, graph.source("s", Tile(FP32, 1, 8), [1, 2]), bits=4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import ceil, prod
+from math import ceil, log2, prod
 
 import numpy as np
 
@@ -54,16 +54,20 @@ def chosen(tiling: Tiling, given: Sequence[WeightProduct], fabric: FabricConfig)
     """``tiling`` with all that it leaves open, and what was chosen, and why.
 
     A single row reads each weight for itself. Tiles then have all columns, in steps of the depth: so most sums go on
-    side by side, as each waits for its last addition. Loads that are slower than memory are several, and so are units of
-    a product of integers, of which memory brings more than there are columns.
+    side by side, as each waits for its last addition. Loads that are slower than memory are several. Units of integers
+    have no more columns than all of them need to multiply what memory brings.
     """
     widest = max((each.columns for each in given), default=0)
     if tiling.columns is not None or widest <= NARROW or any(each.rows > 1 for each in given):
         return tiling, ""
     columns = min(widest, WIDEST)
-    comes = max((each.depth * each.columns / each.bytes for each in given if each.whole), default=0)
-    most = int(fabric.memory.bandwidth / _of_one(fabric)), ceil(fabric.memory.bandwidth * comes / columns), 1
-    units = tiling.side_by_side if tiling.side_by_side > 1 else max(most)
+    loads = fabric.memory.bandwidth / _of_one(fabric)
+    units = max(1, int(loads))
+    if any(each.whole for each in given):
+        comes = fabric.memory.bandwidth * max(each.depth * each.columns / each.bytes for each in given if each.whole)
+        units = max(ceil(loads), ceil(comes / columns))
+        columns = min(columns, 1 << ceil(log2(comes / units)))
+    units = tiling.side_by_side if tiling.side_by_side > 1 else units
     found = replace(tiling, columns=columns, depth=tiling.depth or STEP, side_by_side=units)
     least = sum(each.bytes for each in given) / fabric.memory.bandwidth
     times = _cycles(found, given, fabric) / least

@@ -44,7 +44,10 @@ def unpacked_layers(
     state: Mapping[str, Tensor], config: Mapping[str, Any], says: Callable[[str], str]
 ) -> dict[str, QuantizedLinear]:
     """The linear layers in ``state`` by their paths, as the ``config`` of a quantization says."""
-    paths = (name.removesuffix(".qweight") for name in state if name.endswith(".qweight"))
+    if not config:
+        return {}
+    paths = [name.removesuffix(".qweight") for name in state if name.endswith(".qweight")]
+    expect(paths, says("has no qweight, as its quantization_config says"), InputError)
     return {path: _layer(path, state, config, says) for path in paths}
 
 

@@ -112,7 +112,7 @@ class Checkpoint:
                 setattr(text, count, len(numbers))
             if getattr(text, "layer_types", None):
                 text.layer_types = [self.config.get_text_config().layer_types[each] for each in numbers]
-        state, quantization = dict(self._weights(numbers)), getattr(self.config, "quantization_config", {})
+        state, quantization = dict(self._weights(numbers)), getattr(self.config, "quantization_config", None)
         integers = unpacked_layers(state, quantization, self._says)
         state = {name: each for name, each in state.items() if not is_packed(name, integers)}
         with calling(None, self._says("can not be made")), _silent():

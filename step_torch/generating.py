@@ -86,9 +86,10 @@ class LanguageModel:
         past: int = 0,
         every: bool = False,
     ) -> Batch:
-        """The order of rows for one prompt, or for several, which share so many ``slots``, by default one for each.
+        """The order of rows for one prompt, or for several, which share so many ``slots``: by default one for each, or
+        one where layers keep states.
 
-        Raises what `program` raises for prompts and counts.
+        Raises what `program` raises for prompts, counts and slots.
         """
         several = len(prompt) > 0 and not np.isscalar(prompt[0])
         prompts = prompt if several else [prompt]
@@ -97,7 +98,10 @@ class LanguageModel:
             raise InputError(f"there are {len(prompts)} prompts, and {len(counts)} numbers of tokens")
         requests = [self._request(*each, past) for each in zip(prompts, counts, strict=True)]
         alone = self.parts.count == 1  # rows of one layer have to wait for each other
-        return Batch(requests, self.parts.count, slots or len(requests), every or alone)
+        slots = slots or (1 if self.parts.states else len(requests))
+        if self.parts.states and slots > 1:
+            raise InputError(f"layers of '{self.archive.path}' keep states, of one text at a time: slots must be 1")
+        return Batch(requests, self.parts.count, slots, every or alone)
 
     def _request(self, prompt: Sequence[int], count: int, past: int) -> Request:
         tokens = scalars(as_data({"prompt": prompt})["prompt"], UINT32, "prompt").ravel().tolist()

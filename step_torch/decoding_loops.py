@@ -7,15 +7,16 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from step import BF16, BOOL, INT32, UINT32, DType, Selector, Stream, Tile
+from step import BOOL, INT32, UINT32, DType, Selector, Stream, Tile
 from step.errors import InputError
 from step.functions import ArgMax, Compare, Min, RetileRow, RetileStreamify, RowMax, SelectValid, Transpose, Where
 from step.language.dims import Dim
 from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
+from step_torch.lowerings.elementwise import cast
 from step_torch.ragged import filled
-from step_torch.rounds import EveryLayer
+from step_torch.rounds import EveryLayer, State
 from step_torch.sampling import DRAWN
 from step_torch.sources import Sources
 
@@ -67,12 +68,15 @@ class DecodingLoops:
         of_step = [self.steps, *self._each("rows_of_step")]
         given = self._of_steps("given", schedule).assume_shape(of_step)
         merged = graph.reassemble([prompt, back.stream], given, order="index", name="token_in")
-        token = merged.flatten(0, 1, name="token").assume_shape(of_step)
+        token = step = merged.flatten(0, 1, name="token").assume_shape(of_step)
+        if self.rows is not None:
+            step = token.accum(RetileRow(), name="tokens_of_step")
+            token = step.flat_map(RetileStreamify(1, "row", rank=1), name="token_of_row").assume_shape(of_step)
         ids, positions = self.model.nodes.inputs[:2]
         numbers = {ids: token}
         if any(positions in node.reads for node in parts.entry):
             numbers[positions] = self._of_steps("position", schedule).assume_shape(of_step)
-        at.sources = Sources(at, token, numbers, self.rows)
+        at.sources = Sources(at, step, numbers, self.rows)
         at.lower(parts.entry)
         row = self._layers(self._row(parts.row_in), schedule)
         rows = None if self.is_chunk else self.rows  # of a chunk the last row alone is asked
@@ -163,7 +167,7 @@ class DecodingLoops:
         value = self.importer.whole_rows(self.importer.values[name], "a row goes through the layers as a whole")
         if value.layout != TileLayout((), self.rows, value.layout.columns):
             raise InputError(f"what goes through the layers is no single row, but {value.layout}")
-        return value
+        return replace(value, stream=cast(self.importer, value.stream, value.dtype))
 
     def _layers(self, row: Value, schedule: dict[str, Stream]) -> Value:
         """``row`` [steps] through all layers, each of which is the same hardware."""
@@ -189,19 +193,24 @@ class DecodingLoops:
             at, reference=stream, numbers=numbers, rows=self.rows, layers=count, weights=weights, length=position,
             room=self.model.room, number=number, first=schedule.get("first"), more=schedule.get("more"),
         )  # fmt: skip
+        states = {new: State(at.sources, at.values[name]) for new, name in parts.states.items()}
+        at.values.update((parts.states[new], each.now) for new, each in states.items())
         at.lower(parts.tables)
-        at.values[parts.row_in] = Value(stream, row.dims, row.layout, BF16)
+        at.values[parts.row_in] = replace(row, stream=stream)
         at.lower(parts.layer)
         result = self._row(parts.row_out)
-        again, out = result.stream.partition(schedule["leaves"], targets=2, name="row_out")
+        stream, layout = result.stream, result.layout
+        if states:
+            done = [each.close(at.value(at.values[new])) for new, each in states.items()]
+            stream = stream.zip(*done, name="row_and_states").item_of(0, name="row_kept")
+        again, out = stream.partition(schedule["leaves"], targets=2, name="row_out")
         back.close(self._apart_in_chunk(again, "rows_of_again").assume_shape(back.type.shape))
-        layout = result.layout
         if self.is_chunk:
             each = [self.asked, *self._each("rows_of_asked")]
             rows, last = self._apart_in_chunk(out, "asked_rows"), self._of_asked("last", Selector(1), each[1:])
             (out,) = rows.assume_shape(each).partition(last, targets=1, name="last_row")
             layout = replace(layout, rows=None)
-        return Value(out.assume_shape([self.asked]), result.dims, layout, BF16)
+        return replace(result, stream=out.assume_shape([self.asked]), layout=layout)
 
     def _apart_in_chunk(self, stream: Stream, name: str) -> Stream:
         """The rows [.., rows] of a chunk."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import get_decompositions
 
 from step_torch.recurrences import CELLS
 
@@ -17,6 +18,9 @@ WHOLE = (
 )  # fmt: skip
 """Operators that are not taken apart."""
 
+GROWING = (aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec)
+"""Operators that torch has a form of by others, and does not take apart by itself: images that grow."""
+
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """What each operator is made of."""
@@ -25,6 +29,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     return (
         kept
         | CELLS
+        | get_decompositions(GROWING)
         | {
             aten.isnan.default: lambda x: x != x,
             aten.logical_not.default: lambda x: ~x.bool(),

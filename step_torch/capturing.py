@@ -30,7 +30,7 @@ from step_torch.archive import RESULTS
 from step_torch.by_hand import rewrite
 from step_torch.calling import SITE, calling, check_arguments, check_call
 from step_torch.decompositions import decompositions
-from step_torch.known import compute_known
+from step_torch.known import compute_known, tabulate
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
 from step_torch.layers import Past, cache_name, kinds_of, name_of, tables, turning
@@ -55,6 +55,7 @@ class Decoding(nn.Module):
         super().__init__()
         body, name = owner_of(model) or (model, "")
         self.__dict__ |= {"_model": model, "_body": body}  # no modules of this one: their parts with numbers are
+        self.room = room
         self.layers = getattr(body, name)
         inside = set(self.layers.modules())
         for path, each in model.named_modules():
@@ -66,7 +67,7 @@ class Decoding(nn.Module):
 
     def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> Tensor:
         found = [nn.functional.embedding(position, getattr(self, f"table_{at}")) for at in range(2 * len(self.kinds))]
-        options: dict[str, Any] = {cache_name(self._model): Past(past)}
+        options: dict[str, Any] = {cache_name(self._model): Past(past, position)}
         if "position_ids" in inspect.signature(type(self._model).forward).parameters:
             options["position_ids"] = position
         with turning(self._body, self.kinds, found):
@@ -116,6 +117,8 @@ def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence
     found = _cached(model, tokens[:, : max(1, count - 1)])
     if count > 1:
         _check_far(model, decoding, tokens, found)
+    if not found:
+        raise InputError(f"{type(model).__name__} keeps no keys and values of tokens before one, which a step reads")
     past = [torch.zeros(1, each.shape[1], room - 1, each.shape[3], dtype=torch.bfloat16) for each in found]
     token = torch.zeros(1, 1, dtype=torch.int64)
     shorter = (token, token + room - 2, *(each[:, :, 1:] for each in past)) if room > 2 else None
@@ -237,6 +240,9 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
     program = program.run_decompositions(decompositions())
     compute_known(program)
+    if isinstance(module, Decoding):
+        (position,) = (each for each in program.graph.find_nodes(op="placeholder") if each.name == "position")
+        tabulate(program, position, module.room)
     rewrite(program)
     for path, body in program.graph_module.named_modules():
         for node in body.graph.nodes:

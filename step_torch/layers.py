@@ -122,8 +122,8 @@ class Past:
 
     is_compileable = False
 
-    def __init__(self, past: Sequence[Tensor]) -> None:
-        self._past = past
+    def __init__(self, past: Sequence[Tensor], position: Tensor | None = None) -> None:
+        self._past, self._position = past, position
         self.is_sliding = [False] * (len(past) // 2)
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
@@ -131,15 +131,17 @@ class Past:
         before, after = self._past[2 * layer : 2 * layer + 2]
         return torch.cat([before, keys], 2), torch.cat([after, values], 2)
 
-    def get_seq_length(self, *_: Any) -> int:
-        """Rows that are there."""
-        return self._past[0].shape[2]
+    def get_seq_length(self, layer: int | None = None) -> int | Tensor:
+        """Rows that are there: for a layer, which computes with it, the position of a step."""
+        return self.get_query_offset() if layer is None or self._position is None else self._position
 
-    get_query_offset = get_seq_length
+    def get_query_offset(self, *_: Any) -> int:
+        """Rows before the new ones."""
+        return self._past[0].shape[2]
 
     def get_mask_sizes(self, rows: int, *_: Any) -> tuple[int, int]:
         """Rows with the new ones, of which the first one is number 0."""
-        return self.get_seq_length() + rows, 0
+        return self.get_query_offset() + rows, 0
 
 
 def cache_name(model: Any) -> str:

@@ -13,7 +13,7 @@ import inspect
 import io
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from step_torch.decompositions import decompositions
 from step_torch.known import compute_known, tabulate
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
-from step_torch.layers import Past, cache_name, kinds_of, name_of, tables, turning
+from step_torch.layers import Past, cache_name, kinds_of, latent_of, name_of, tables, turning
 from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references
@@ -67,10 +67,11 @@ class Decoding(nn.Module):
 
     def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> Tensor:
         found = [nn.functional.embedding(position, getattr(self, f"table_{at}")) for at in range(2 * len(self.kinds))]
-        options: dict[str, Any] = {cache_name(self._model): Past(past, position)}
+        cache = Past(past, position)
+        options: dict[str, Any] = {cache_name(self._model): cache}
         if "position_ids" in inspect.signature(type(self._model).forward).parameters:
             options["position_ids"] = position
-        with turning(self._body, self.kinds, found):
+        with turning(self._body, self.kinds, found), cache.within(self.layers):
             scores: Tensor = self._model(token, use_cache=True, **options).logits
         return scores
 
@@ -114,7 +115,7 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
 def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence[Sequence[int]]) -> Path:
     count = min(room, SOME)
     tokens, decoding = torch.arange(count)[None] % model.config.vocab_size, Decoding(model, room).eval()
-    found = _cached(model, tokens[:, : max(1, count - 1)])
+    found = _cached(model, tokens[:, : max(1, count - 1)], latent_of(decoding.layers))
     if count > 1:
         _check_far(model, decoding, tokens, found)
     if not found:
@@ -125,13 +126,15 @@ def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence
     return _capture(decoding, [(token, token + room - 1, *past)], path, None, _texts(model, prompts, room), shorter)
 
 
-def _cached(model: Any, tokens: Tensor) -> list[Tensor]:
-    """Keys and values of all layers behind ``tokens``."""
+def _cached(model: Any, tokens: Tensor, latent: Mapping[int, Any]) -> list[Tensor]:
+    """Keys and values of all layers behind ``tokens``, those that ``latent`` modules make, too."""
     from transformers import DynamicCache
 
     cache = DynamicCache()
     model(tokens, use_cache=True, **{cache_name(model): cache})
-    return [each for layer in cache.layers for each in (layer.keys, layer.values)]
+    pairs = ((number, layer.keys, layer.values) for number, layer in enumerate(cache.layers))
+    made = (latent[number].expand_kv(*pair) if number in latent else pair for number, *pair in pairs)
+    return [each for pair in made for each in pair]
 
 
 def _check_far(model: Any, decoding: Decoding, tokens: Tensor, past: Sequence[Tensor]) -> None:

@@ -32,6 +32,9 @@ Known = Mapping[fx.Node, Tensor]
 
 def rewrite(program: ExportedProgram) -> None:
     """Bring ``program`` to the forms that have a lowering."""
+    for node in program.graph.find_nodes(op="call_function", target=_ATEN.view_as_real.default):
+        if node.args[0].target is _ATEN.view_as_complex.default:
+            node.replace_all_uses_with(node.args[0].args[0])
     for node in program.graph.find_nodes(op="call_function", target=_ATEN.softmax.int):
         _mark(program, node)
     program.graph.eliminate_dead_code()

@@ -33,7 +33,7 @@ from step_torch.decompositions import decompositions
 from step_torch.known import compute_known, tabulate
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
-from step_torch.layers import Past, cache_name, kinds_of, latent_of, name_of, tables, turning
+from step_torch.layers import Past, cache_name, is_complex, kinds_of, latent_of, name_of, tables, turning
 from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references
@@ -63,15 +63,17 @@ class Decoding(nn.Module):
                 self.add_module(path.replace(".", "_"), each)
         self.kinds = kinds_of(body)
         for number, table in enumerate(tables(model, range(room))):
-            self.register_buffer(f"table_{number}", table[0].contiguous())
+            self.register_buffer(f"known_table_{number}", table[0].contiguous(), persistent=False)
+        self.is_complex = is_complex(body, self.kinds)
 
     def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> Tensor:
-        found = [nn.functional.embedding(position, getattr(self, f"table_{at}")) for at in range(2 * len(self.kinds))]
+        given = (getattr(self, f"known_table_{at}") for at in range(2 * len(self.kinds)))
+        found = [nn.functional.embedding(position, each) for each in given]
         cache = Past(past, position)
         options: dict[str, Any] = {cache_name(self._model): cache}
         if "position_ids" in inspect.signature(type(self._model).forward).parameters:
             options["position_ids"] = position
-        with turning(self._body, self.kinds, found), cache.within(self.layers):
+        with turning(self._body, self.kinds, found, is_complex=self.is_complex), cache.within(self.layers):
             scores: Tensor = self._model(token, use_cache=True, **options).logits
         return scores
 

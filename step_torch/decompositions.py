@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,6 +21,21 @@ WHOLE = (
 
 GROWING = (aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec)
 """Operators that torch has a form of by others, and does not take apart by itself: images that grow."""
+
+
+PAIRS: dict[Any, Callable[..., Tensor]] = {
+    aten.unsqueeze.default: lambda x, dim: x.unsqueeze(dim % x.dim()),
+    aten.slice.Tensor: lambda x, dim=0, *rest: aten.slice(x, dim % (x.dim() - 1), *rest),
+    aten.view.default: lambda x, shape: x.reshape(*shape, 2),
+    aten.expand.default: lambda x, shape: x.expand(*shape, 2),
+    aten.permute.default: lambda x, order: x.permute(*(each % (x.dim() - 1) for each in order), -1),
+    aten.clone.default: lambda x, **_: x,
+    aten._to_copy.default: lambda x, **_: x,
+    aten.mul.Tensor: lambda x, y: torch.stack(
+        [x[..., 0] * y[..., 0] - x[..., 1] * y[..., 1], x[..., 0] * y[..., 1] + x[..., 1] * y[..., 0]], -1
+    ),
+}
+"""Operators of complex numbers, as pairs of real ones in a last dimension."""
 
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
@@ -44,6 +60,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.min.default: lambda x: -(-x).amax(),
             aten.amin.default: lambda x, dim=(), keepdim=False: -(-x).amax(dim, keepdim),
             aten.argmin.default: lambda x, dim=None, keepdim=False: (-x).argmax(dim, keepdim),
+            **{op: partial(_of_pairs, function) for op, function in PAIRS.items()},
+            aten.complex.default: lambda x, y: torch.view_as_complex(torch.stack([x, y], -1)),
             aten.sum.default: _sum,
             aten.sum.dim_IntList: _sum,
             aten.unfold.default: _unfold,
@@ -66,6 +84,14 @@ def _leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
     if slope == 0:  # of infinity it is infinity, not NaN
         return torch.where(x > 0, x, x * slope)
     return torch.maximum(x, x * slope) if slope <= 1 else torch.minimum(x, x * slope)
+
+
+def _of_pairs(function: Callable[..., Tensor], *args: Any, **options: Any) -> Any:
+    """``function`` of complex numbers as pairs; others are no matter of this."""
+    if not any(isinstance(each, Tensor) and each.is_complex() for each in args):
+        return NotImplemented
+    pairs = [torch.view_as_real(each) if isinstance(each, Tensor) and each.is_complex() else each for each in args]
+    return torch.view_as_complex(function(*pairs, **options))
 
 
 def _sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:

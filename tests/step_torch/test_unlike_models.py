@@ -74,6 +74,12 @@ def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: P
     agrees(capturing.model(name, hidden_size=16, intermediate_size=16, head_dim=16, **changes), tmp_path / "model.pt2")
 
 
+@pytest.mark.parametrize("name", families.WRITING)
+def test_a_family_that_writes(name: str, tmp_path: Path) -> None:
+    """Latent caches, rotations by complex numbers, and scores that grow with the position."""
+    agrees(families.model(name, families.WRITING), tmp_path / "model.pt2")
+
+
 def agrees(made: nn.Module, path: Path) -> None:
     """Whether ``made`` writes on hardware as by itself."""
     step_torch.capture_decoding(made, path, room=12, prompts=[[3, 1, 4], [7]])

@@ -26,6 +26,7 @@ from step.language.types import Buffer as Buffer
 from step.language.types import Selector as Selector
 from step.language.types import Tile as Tile
 from step.language.types import Tuple as Tuple
+from step.lowering import machines as machines
 from step.lowering.bus import BusConfig as BusConfig
 from step.lowering.fabric import FabricConfig as FabricConfig
 from step.lowering.netlist import lower as lower

@@ -13,7 +13,7 @@ from step_torch.mapped import Mapped as Mapped
 from step_torch.mapped import map as map
 from step_torch.tiling import Tiling as Tiling
 
-_OF_TORCH = ("Layers", "capture", "capture_decoding", "from_pretrained", "tables")
+_OF_TORCH = ("Layers", "capture", "capture_decoding", "from_pretrained", "quantize", "tables")
 
 
 def __getattr__(name: str) -> Any:
@@ -21,11 +21,11 @@ def __getattr__(name: str) -> Any:
     if name not in _OF_TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from step_torch import capturing, pretrained
+        from step_torch import capturing, pretrained, quantized
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise EnvironmentProblem(
             f"step_torch.{name} needs torch, which is not installed: pip install 'step-fabric[torch]'"
         ) from None
-    return getattr(pretrained if name == "from_pretrained" else capturing, name)
+    return getattr({"from_pretrained": pretrained, "quantize": quantized}.get(name, capturing), name)

@@ -44,6 +44,8 @@ class Importer:
     values: dict[str, Any] = field(default_factory=dict)
     tensors: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     """Those of the program, by what they are made of, and how."""
+    shared: dict[tuple[Any, ...], tuple[Stream, ...]] = field(default_factory=dict)
+    """Streams that several nodes read, by what they are made of, and how."""
     notes: dict[str, None] = field(default_factory=dict)
     """What was chosen for the user."""
     node: TorchNode = _OUTPUT

@@ -6,7 +6,6 @@ import copy
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from step.errors import InputError
 from step_torch.calling import calling
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.references import results_of
+from step_torch.states import ROWS, Past
 
 
 class Layers(nn.Module):
@@ -56,8 +56,9 @@ class Layers(nn.Module):
         tables, past = rest[: 2 * len(self.kinds)], rest[2 * len(self.kinds) :]
         body, name = self._drive
         accepted = inspect.signature(type(body).forward).parameters
-        cache = Past(past)
-        given: dict[str, Any] = {cache_name(body): cache} if past else {}
+        names = [(layer, name) for layer in range(len(past) // 2) for name in ROWS]
+        cache = Past(dict(zip(names, past, strict=True)))
+        given: dict[str, Any] = cache.given(body) if past else {}
         rows = next((each for each in ("inputs_embeds", "hidden_states") if each in accepted), None)
         if rows is None:  # it begins with images or sounds, and asks nothing of its layers
             for layer in self.layers:
@@ -117,65 +118,6 @@ class _Through(Exception):
     def __init__(self, rows: Tensor) -> None:
         super().__init__()
         self.rows = rows
-
-
-class Past:
-    """The cache as models see it: rows that are there, with the new ones behind, all of them in all layers.
-
-    A latent cache has keys and values of heads, too: what a model makes of latent rows is made of each row once.
-    """
-
-    is_compileable = False
-
-    def __init__(self, past: Sequence[Tensor], position: Tensor | None = None) -> None:
-        self._past, self._position, self._latent = past, position, dict[int, Any]()
-        self.is_sliding = [False] * (len(past) // 2)
-
-    @contextmanager
-    def within(self, layers: nn.Module) -> Iterator[None]:
-        """Latent rows of ``layers`` become keys and values behind those that are there, meanwhile."""
-        self._latent = latent_of(layers) if self._past else {}
-        for layer, module in self._latent.items():
-            module.__dict__["expand_kv"] = partial(self._expanded, module.expand_kv, layer)
-        try:
-            yield
-        finally:
-            for module in self._latent.values():
-                del module.__dict__["expand_kv"]
-
-    def _expanded(self, expand: Any, layer: int, *latent: Tensor) -> tuple[Tensor, Tensor]:
-        return self._longer(*expand(*latent), layer)
-
-    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Keys and values of all rows, or the latent ones of the new rows."""
-        return (keys, values) if layer in self._latent else self._longer(keys, values, layer)
-
-    def _longer(self, keys: Tensor, values: Tensor, layer: int) -> tuple[Tensor, Tensor]:
-        before, after = self._past[2 * layer : 2 * layer + 2]
-        return torch.cat([before, keys], 2), torch.cat([after, values], 2)
-
-    def get_seq_length(self, layer: int | None = None) -> int | Tensor:
-        """Rows that are there: for a layer, which computes with it, the position of a step."""
-        return self.get_query_offset() if layer is None or self._position is None else self._position
-
-    def get_query_offset(self, *_: Any) -> int:
-        """Rows before the new ones."""
-        return self._past[0].shape[2]
-
-    def get_mask_sizes(self, rows: int, *_: Any) -> tuple[int, int]:
-        """Rows with the new ones, of which the first one is number 0."""
-        return self.get_query_offset() + rows, 0
-
-
-def latent_of(layers: nn.Module) -> dict[int, Any]:
-    """The modules that make keys and values of latent rows, by the numbers of their layers."""
-    return {each.layer_idx: each for each in layers.modules() if hasattr(each, "expand_kv")}
-
-
-def cache_name(model: Any) -> str:
-    """The name of the argument that is the cache."""
-    accepted = inspect.signature(type(model).forward).parameters
-    return next((each for each in ("cache", "past_key_values") if each in accepted), "cache")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from step.errors import InputError
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, plain, settled
+from step.lowering.machines import MACHINES
 from step_explore.fitting.fitting import check_scipy
 from step_explore.mapping.search import Candidate, Mapper
 from step_explore.mapping.words import why
@@ -77,7 +78,7 @@ class Mapped(Sweep):
 def map(
     model: Path | str,
     *,
-    luts: float,
+    luts: float | None = None,
     memory_bytes: float | None = None,
     bytes_per_cycle: float | None = None,
     over: Mapping[str, Sequence[Value]] | None = None,
@@ -94,7 +95,7 @@ def map(
 
     ``model``: a .pt2 file. A language model of `capture_decoding` is whole, with a prompt that is in all layers, and
     two tokens behind it.
-    ``luts``: LUT sites at most.
+    ``luts``: LUT sites at most, by default those of the machine that ``settings`` name.
     ``memory_bytes``: bytes of on-chip memory at most, with the contents of FIFOs.
     ``bytes_per_cycle``: bytes a cycle that off-chip memory moves.
     ``over``: values for parameters of `Tiling` in the place of those that are tried by themselves.
@@ -113,10 +114,6 @@ def map(
     True
     """
     numbers = Annotated[float, Within(0, math.inf)]
-    given = {AREA: luts, MEMORY: memory_bytes}
-    budget = Budget(
-        {name: settled(each, numbers, name, InputError) for name, each in given.items() if each is not None}
-    )
     if bytes_per_cycle is not None:
         bytes_per_cycle = settled(bytes_per_cycle, numbers, "bytes_per_cycle", InputError)
     counts = {"candidates": candidates, "finalists": finalists, "runs": runs}
@@ -125,7 +122,13 @@ def map(
     check_scipy("step_torch.map")
     path = named_file(model, "a captured module")
     tilings = Tilings(path, bytes_per_cycle, tuple(settled(settings, Iterable[Any], "settings", InputError)))
-    tilings.fabric()
+    machine = tilings.fabric().machine
+    if luts is None and (machine is None or not MACHINES[machine].parts):
+        raise InputError("a mapping needs a budget of luts, or a machine that has some: machine=U55C")
+    given = {AREA: MACHINES[machine].parts["luts"] if luts is None and machine else luts, MEMORY: memory_bytes}
+    budget = Budget(
+        {name: settled(each, numbers, name, InputError) for name, each in given.items() if each is not None}
+    )
     values = settled({} if over is None else over, Mapping, "over", InputError)
     listed = {name: settled(each, Iterable[Any], name, InputError) for name, each in values.items()}
     axes = tilings.axes({name: [plain(value) for value in each] for name, each in listed.items()})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from step import BF16, BOOL, FP32, INT32, DType, Selector, Stream, Tile
+from step import BF16, BOOL, FP32, INT8, INT32, DType, Selector, Stream, Tile
 from step.errors import expect
 from step.functions import RetileRow
 from step_torch.caches import Cache, captured
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 STREAMS: dict[str, DType] = {"bfloat16": BF16, "float32": FP32, "bool": BOOL, "int64": INT32, "int32": INT32}
 """Formats of torch that streams have."""
+
+KEPT = {**STREAMS, "int8": INT8}
+"""Formats of weights in the memory of a program, besides."""
 
 
 class Unsupported(Exception):
@@ -135,11 +138,15 @@ class Sources:
         Every reader reads it from memory again, so that nobody waits for another one: a residual needs no channel that
         holds it.
         """
+        return self.read(given, self.natural_layout(given, ragged=ragged))
+
+    def natural_layout(self, given: Stored, *, ragged: bool) -> TileLayout:
+        """The layout of that."""
         axes, columns = given.axes
         row = axes[-1] if axes else None
         loop, rows = blocks(row, self.importer.rows(given, row, ragged=ragged) if row else 1)
         outer = (AxisPart(axis, axis.extent) for axis in axes[:-1])
-        return self.read(given, TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None)))
+        return TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None))
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``; the last of a ragged axis is there again and again."""
@@ -163,7 +170,7 @@ class Sources:
         tiling = self.importer.tiling
         if not (given.is_parameter and tiling.held and reads > tiles):
             return False
-        size = given.data.size * STREAMS.get(given.data.dtype.name, FP32).bytes
+        size = given.data.size * KEPT.get(given.data.dtype.name, FP32).bytes
         if size > tiling.on_chip:
             large = f"{given.name} has {size:,} bytes, more than the {tiling.on_chip:,} that stay on chip"
             self.importer.notes[f"{large}: it is read for every tile of rows"] = None
@@ -245,7 +252,7 @@ class Sources:
             rows = [each.reshape(-1, given.width) for each in parts]
             data = rows[0] if len(rows) == 1 else np.concatenate(rows)
             name = at.free(given.name) if given.is_parameter else given.name
-            kept = STREAMS.get(data.dtype.name, FP32)
+            kept = KEPT.get(data.dtype.name, FP32)
             at.tensors[key] = at.graph.tensor(name, data.shape, kept)
             at.inputs[name] = data.astype(kept.numpy)
             supported(

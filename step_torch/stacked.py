@@ -40,6 +40,8 @@ class Stacked:
     last: str
     parameters: dict[str, list[str]]
     """Of each parameter of the first layer, by its name among the values: the weights of all layers."""
+    states: dict[str, str]
+    """Of each state that the first layer makes: the input that is the one before."""
 
 
 def stacked(nodes: Nodes, path: object) -> Stacked:
@@ -47,7 +49,7 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     each, before, behind = _parts(nodes, path)
     sizes = [size for size in range(1, MOST_KINDS + 1) if len(each) % size == 0]
     groups = [[[*chain(*each[at : at + size])] for at in range(0, len(each), size)] for size in sizes]
-    tables = {name for node in before for name in node.results} & {*_reads(each[1:])}
+    tables = {name for node in before for name in node.results} & {*_reads(each[1:])} - _copies(nodes)
     layers = next((some for some in groups if _alike(some, nodes, tables)), groups[0])
     first, shapes = layers[0], [_shape(each, nodes, tables) for each in layers]
     for number, (shape, _) in enumerate(shapes):
@@ -64,7 +66,10 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     entry = needed(before, [row_in])
     beside = tuple(node for node in before if node not in entry)
     parameters = {name: [own[at] for _, own in shapes] for at, name in enumerate(_own(first, nodes))}
-    return Stacked(len(layers), entry, beside, tuple(first), tuple(behind), row_in, row_out, last, parameters)
+    new = nodes.outputs[1:]
+    states = dict(zip(new, nodes.inputs[len(nodes.inputs) - len(new) :], strict=True))
+    states = {each: name for each, name in states.items() if each in made[0]}
+    return Stacked(len(layers), entry, beside, tuple(first), tuple(behind), row_in, row_out, last, parameters, states)
 
 
 def _alike(layers: list[list[TorchNode]], of: Nodes, tables: Set[str]) -> bool:
@@ -73,6 +78,11 @@ def _alike(layers: list[list[TorchNode]], of: Nodes, tables: Set[str]) -> bool:
 
 def _reads(layers: list[list[TorchNode]]) -> Iterator[str]:
     return (name for layer in layers for node in layer for name in node.reads)
+
+
+def _copies(nodes: Nodes) -> set[str]:
+    """Copies of inputs, as those of states are."""
+    return {node.name for node in nodes.nodes if node.op == "aten.clone.default" and {*node.reads} <= {*nodes.inputs}}
 
 
 def _parts(nodes: Nodes, path: object) -> tuple[list[list[TorchNode]], list[TorchNode], list[TorchNode]]:
@@ -94,7 +104,7 @@ def _parts(nodes: Nodes, path: object) -> tuple[list[list[TorchNode]], list[Torc
 
 def _row_in(layers: list[list[TorchNode]], nodes: Nodes, path: object) -> str:
     """The value that goes into the first layer: the others do not read it, as they do tables."""
-    given = {*(name for node in layers[0] for name in node.results), *nodes.parameters, *nodes.inputs}
+    given = {*(name for node in layers[0] for name in node.results), *nodes.parameters, *nodes.inputs, *_copies(nodes)}
     entering = dict.fromkeys(name for node in layers[0] for name in node.reads if name not in given)
     others = {*_reads(layers[1:])}
     rows = [name for name in entering if name not in others] if layers[1:] else list(entering)[:1]

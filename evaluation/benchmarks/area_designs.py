@@ -161,13 +161,19 @@ def stored(fabric: FabricConfig) -> Program:
 
 
 def quantized(fabric: FabricConfig) -> Program:
-    """Weights of few bits, with scales of rows and of groups, in all formats."""
+    """Weights of few bits and their products, with scales of rows and of groups, in all formats."""
     graph = Graph("quantized")
     widths: tuple[Bits, ...] = (8, 4)
     for at, (bits, groups, dtype, out) in enumerate(product(widths, (1, 4), (BF16, FP32), (BF16, FP32))):
         weights = graph.source(f"weights{at}", Tile(INT8, 8, 16), [4, 4])
         scales = graph.source(f"scales{at}", Tile(dtype, 8, groups), [4, 4])
         weights.map(Dequantize(bits, out), scales, name=f"dequantize{at}").sink(f"y{at}")
+    for at, (rows, inner, cols) in enumerate(SHAPES):
+        left = graph.source(f"left{at}", Tile(INT8, rows, inner), [4, 4])
+        right = graph.source(f"right{at}", Tile(INT8, inner, cols // 2), [4, 4])
+        sums = left.map(Matmul(out=INT32, bits=4), right, name=f"product{at}")
+        scales = graph.source(f"scale{at}", Tile((BF16, FP32)[at % 2], 1, cols), [4, 4])
+        sums.map(Dequantize(out=FP32), scales, name=f"scaled{at}").sink(f"z{at}")
     return Program(graph, fabric=fabric)
 
 

@@ -32,7 +32,7 @@ from hw.arithmetic.gelu import Gelu
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.log import Log
-from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
+from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, MultiplyAccumulate
 from hw.arithmetic.rsqrt import Rsqrt, Sqrt
 from hw.arithmetic.silu import Sigmoid, Silu
 from hw.arithmetic.sine import Sin
@@ -48,6 +48,9 @@ PIECES: dict[str, Callable[[int], Parametric]] = {
     "BF16 product": Bf16Multiply,
     "FP32 to BF16": lambda stages: Convert(FP32, BF16),
     "multiply-accumulate": MultiplyAccumulate,
+    "multiply-accumulate of INT8": lambda stages: IntegerMultiplyAccumulate(8),
+    "multiply-accumulate of INT8 and INT4": lambda stages: IntegerMultiplyAccumulate(4),
+    "two of INT8 and INT4": lambda stages: IntegerMultiplyAccumulate(4, pairs=True),
     "16 multiply-accumulates, fused": lambda stages: MultiplyAccumulate(stages, 16),
     "sum of 16 FP32 numbers, fused": lambda stages: FusedNumbers(16, stages),
     "SiLU": Silu,

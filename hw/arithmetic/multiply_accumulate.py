@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import C, Cat, Module
 from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
@@ -48,9 +48,11 @@ class MultiplyAccumulate(Parametric):
 
 
 class IntegerMultiplyAccumulate(Parametric):
-    """``result`` = ``sum`` (INT32) + ``first`` * ``second`` (INT8), modulo 2^32; ``sum`` comes a cycle later.
+    """``result`` = ``sum`` (INT32) + ``first`` (INT8) * ``second`` (of ``bits``), modulo 2^32; ``sum`` comes a cycle
+    later.
 
-    It has no ``fresh``: gates in front of its addition would be one for each bit.
+    Of ``pairs`` (of 4 bits) there are two: one multiplier has the product of ``first`` and both, `APART` bits apart.
+    There is no ``fresh``: gates in front of its addition would be one for each bit.
     """
 
     begins = False
@@ -58,12 +60,26 @@ class IntegerMultiplyAccumulate(Parametric):
     product_cycles = depth = 1
     sum_cycles = 0
 
-    def __init__(self) -> None:
-        super().__init__({"sum": In(32), "first": In(8), "second": In(8), "result": Out(32)})
-        self.parameters = {}
+    APART = 12
+    """Bits of a product of 8 and 4 bits."""
+
+    def __init__(self, bits: int = 8, *, pairs: bool = False) -> None:
+        self.pairs, count = pairs, 1 + pairs
+        super().__init__({"sum": In(32 * count), "first": In(8), "second": In(bits * count), "result": Out(32 * count)})
+        self.parameters = {"bits": bits, "pairs": pairs}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        product = registered(m, self.first.as_signed() * self.second.as_signed(), "product")
-        m.d.comb += self.result.eq(self.sum + product)
+        second = self.second.as_signed()
+        if self.pairs:
+            low, high = self.second[:4].as_signed(), self.second[4:].as_signed()
+            second = Cat(low, low[-1].replicate(self.APART - 4), high - low[-1]).as_signed()
+        product = registered(m, self.first.as_signed() * second, "product")
+        if not self.pairs:
+            m.d.comb += self.result.eq(self.sum + product)
+            return m
+        # The upper product lacks 1 where the lower one is negative; a bit below its sum carries it in.
+        low, high = product[: self.APART].as_signed(), product[self.APART - 1 :].as_signed()
+        carried = Cat(C(1, 1), self.sum[32:]) + high
+        m.d.comb += self.result.eq(Cat((self.sum[:32] + low)[:32], carried[1:33]))
         return m

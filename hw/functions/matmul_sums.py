@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.convert import converted
@@ -16,28 +18,30 @@ from step.lowering.plans.matmul_plan import MatmulPlan
 Lane = MultiplyAccumulate | IntegerMultiplyAccumulate
 
 
-def lane_of(plan: MatmulPlan) -> Lane:
-    """The multiplier and adder of each lane."""
-    is_float = plan.operands[0].dtype is BF16
-    return MultiplyAccumulate(plan.arrangement.stages, plan.terms) if is_float else IntegerMultiplyAccumulate()
+def lane_of(plan: MatmulPlan, *, pairs: bool = False) -> Lane:
+    """The multiplier and adder of a lane, or of ``pairs`` of them."""
+    second = plan.operands[1].dtype
+    if second is BF16:
+        return MultiplyAccumulate(plan.arrangement.stages, plan.terms)
+    return IntegerMultiplyAccumulate(second.bits, pairs=pairs)
 
 
 def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working, fresh: Value) -> Value:
     """The sums that leave the lanes, of ``scalars`` a cycle behind ``order``; where ``fresh``, from zero on."""
     shape, lane = plan.arrangement, lane_of(plan)
-    bits = plan.operands[0].dtype.bits * plan.terms
+    first_bits, second_bits = (each.dtype.bits * plan.terms for each in plan.operands)
     sums = Signal(shape.lanes * 32)
     wanted = lane.product_cycles + any(plan.deep_operands) + 1  # cycles from the order to when a state is wanted
     state = _state(m, plan, lane, order, fresh, sums, wanted)
     begins = delayed(m, fresh, wanted, "fresh") if lane.begins else None
-    for number in range(shape.lanes):
-        i, j = divmod(number, shape.block_cols)
-        m.submodules[f"lane_{number}"] = unit = Shared(lane_of(plan))
+    for i, j in product(range(shape.block_rows), range(0, shape.block_cols, plan.neighbours)):
+        number, count = i * shape.block_cols + j, min(plan.neighbours, shape.block_cols - j)
+        m.submodules[f"lane_{number}"] = unit = Shared(lane_of(plan, pairs=count > 1))
         m.d.comb += [
-            unit.first.eq(scalars[0].word_select(i, bits)),
-            unit.second.eq(scalars[1].word_select(j, bits)),
-            unit.sum.eq(state.word_select(number, 32)),
-            sums.word_select(number, 32).eq(unit.result),
+            unit.first.eq(scalars[0].word_select(i, first_bits)),
+            unit.second.eq(scalars[1][j * second_bits : (j + count) * second_bits]),
+            unit.sum.eq(state[number * 32 : (number + count) * 32]),
+            sums[number * 32 : (number + count) * 32].eq(unit.result),
         ]
         if begins is not None:
             m.d.comb += unit.fresh.eq(begins)

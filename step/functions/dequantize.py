@@ -1,4 +1,4 @@
-"""Weights of few bits, with scales, as floating-point numbers."""
+"""Integers with scales, as weights of few bits and their products are, as floating-point numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import sympy
 
 from step.errors import TypeMismatch
 from step.language import numerics
-from step.language.dtypes import BF16, FLOATS, INT8, DType
+from step.language.dims import dim
+from step.language.dtypes import BF16, FLOATS, INT8, INT32, DType
 from step.language.function import MapFunction, Sample, mismatch, wrong_parameter
 from step.language.types import ElementType, Tile
 
@@ -21,13 +22,14 @@ Bits = Literal[8, 4]
 
 @dataclass(frozen=True)
 class Dequantize(MapFunction):
-    """Product of integers of 8 or 4 bits and their scales, ``(weights, scales)``, rounded once to ``out``.
+    """Product of integers and their scales, ``(integers, scales)``, rounded once to ``out``.
 
-    Operands are weights ``[rows, cols]`` of INT8, and scales of BF16 or FP32: ``[rows, groups]`` or ``[1, groups]``,
-    each for as many columns next to each other as make up the row.
+    Operands are integers ``[rows, cols]`` of INT8 or INT32, and scales of BF16 or FP32: ``[rows, groups]`` or
+    ``[1, groups]``, each for as many columns next to each other as make up the row. Rows of integers may be dynamic.
+    An INT32 is rounded to FP32 first, which holds all below 2^24.
 
-    ``bits``: 8, or 4: then an INT8 has two integers, that of the lower column in its lower bits, and the result has
-    twice the columns.
+    ``bits``: 8, or for INT8 4: then each has two integers, that of the lower column in its lower bits, and the result
+    has twice the columns.
     ``out``: BF16 or FP32.
 
     1 FLOP per integer. Raises `TypeMismatch` for groups that do not divide the columns.
@@ -45,33 +47,34 @@ class Dequantize(MapFunction):
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
-        if not isinstance(element, Tile) or element.dtype is not INT8 or not element.is_static:
-            element = Tile(INT8, random.randint(1, 4), random.randint(1, 4))
-        bits: Bits = random.choice([8, 4])
-        rows, cols = element.shape
-        groups = random.choice([each for each in range(1, 9) if cols * 8 // bits % each == 0])
-        scales = Tile(random.choice(FLOATS), random.choice([1, rows]), groups)
+        if not isinstance(element, Tile) or element.dtype not in (INT8, INT32) or not element.cols.is_static:
+            element = Tile(random.choice([INT8, INT32]), random.randint(1, 4), random.randint(1, 4))
+        bits: Bits = random.choice([8, 4]) if element.dtype is INT8 else 8
+        cols = int(element.cols) * 8 // bits
+        groups = random.choice([each for each in (*range(1, 9), cols) if cols % each == 0])
+        scales = Tile(random.choice(FLOATS), random.choice([1, element.rows]), groups)
         return Sample(cls(bits, random.choice(FLOATS)), (element, scales))
 
     def result_type(self, *inputs: ElementType) -> Tile:
         match inputs:
-            case (Tile() as weights, Tile() as scales) if weights.dtype is INT8 and scales.dtype in FLOATS:
-                if weights.is_static and scales.is_static:
-                    return self._result(weights, scales)
-        raise mismatch(self, "a static tile of INT8, and one of BF16 or FP32 with the scales", inputs)
+            case (Tile() as integers, Tile() as scales) if integers.dtype in (INT8, INT32) and scales.dtype in FLOATS:
+                if integers.cols.is_static and scales.cols.is_static:
+                    return self._result(integers, scales)
+        raise mismatch(self, "a tile of INT8 or INT32, and one of BF16 or FP32 with the scales", inputs)
 
-    def _result(self, weights: Tile, scales: Tile) -> Tile:
-        (rows, cols), (down, groups) = weights.shape, scales.shape
-        cols = cols * 8 // self.bits
+    def _result(self, integers: Tile, scales: Tile) -> Tile:
+        rows, cols = integers.rows, int(integers.cols) * 8 // self.bits
         if self.out not in FLOATS:
-            raise wrong_parameter(self, "out", "BF16 or FP32", (weights, scales))
-        if down not in (1, rows) or cols % groups:
+            raise wrong_parameter(self, "out", "BF16 or FP32", (integers, scales))
+        if integers.dtype is INT32 and self.bits == 4:
+            raise wrong_parameter(self, "bits", "8, as 4 are for tiles of INT8", (integers, scales))
+        if scales.rows not in (dim(1), rows) or cols % int(scales.cols):
             wanted = f"scales in 1 or {rows} rows, and in so many columns that they divide {cols}"
-            raise mismatch(self, wanted, (weights, scales))
+            raise mismatch(self, wanted, (integers, scales))
         return Tile(self.out, rows, cols)
 
-    def apply(self, weights: np.ndarray, scales: np.ndarray) -> np.ndarray:
-        integers = weights if self.bits == 8 else unpacked(weights)
+    def apply(self, integers: np.ndarray, scales: np.ndarray) -> np.ndarray:
+        integers = integers if self.bits == 8 else unpacked(integers)
         with numerics.quiet():
             each = np.repeat(numerics.widen(scales), integers.shape[1] // scales.shape[1], axis=1)
             return numerics.narrow(numerics.multiply(integers.astype(np.float32), each), self.out)

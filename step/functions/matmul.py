@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from step.functions.dequantize import Bits, unpacked
 from step.language import fused, numerics
 from step.language.dims import Shape, dim
 from step.language.dtypes import BF16, FP32, INT8, INT32, DType
@@ -29,6 +30,8 @@ class Matmul(MapFunction, AccumFunction):
     ``sum``: "ordered", or "fused": so many ``terms``, neighbours in k, are added at once (see `step.language.fused`),
     and their sums in order. A number of k that they do not divide is filled up with zeros.
     ``terms``: 4, 8, 16 or 32; 16 unless given.
+    ``bits``: of a scalar of the second tile: 8, or 4: then each of its INT8 has two integers, that of the lower column
+    in its lower bits, and it stands for a tile of twice the columns.
 
     >>> graph = Graph()
     >>> x, w = graph.source("x", Tile(BF16, 1, 2), [1]), graph.source("w", Tile(BF16, 2, 2), [1])
@@ -41,6 +44,7 @@ class Matmul(MapFunction, AccumFunction):
     out: DType = FP32
     sum: fused.Sum = "ordered"
     terms: fused.Terms | None = None
+    bits: Bits = 8
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,24 +57,30 @@ class Matmul(MapFunction, AccumFunction):
             left = Tile(random.choice([BF16, INT8]), random.randint(1, 4), random.randint(1, 4))
         transposed, cols = random.choice([False, True]), random.choice([left.cols, *map(dim, range(1, 5))])
         out = INT32 if left.dtype is INT8 else FP32 if reduce else random.choice([FP32, BF16])
-        shape = (cols, left.cols) if transposed else (left.cols, cols)
-        return Sample(cls(transposed, out, *fused.sample(random, left)), (left, Tile(left.dtype, *shape)))
+        rows, cols = (cols, left.cols) if transposed else (left.cols, cols)
+        bits: Bits = random.choice([8, 4]) if left.dtype is INT8 and int(cols) % 2 == 0 else 8
+        right = Tile(left.dtype, rows, int(cols) * bits // 8)
+        return Sample(cls(transposed, out, *fused.sample(random, left), bits), (left, right))
 
     def _result(self, inputs: tuple[ElementType, ...]) -> Tile:
-        tiles = f"[M,K] and {'[N,K]' if self.transposed else '[K,N]'} tiles"
+        second = "[N,K" if self.transposed else "[K,N"
+        tiles = f"[M,K] and {second}{'/2' if self.bits == 4 else ''}] tiles"
         wanted = f"{tiles}, both of BF16 or both of INT8"
         match inputs:
             case (Tile() as left, Tile() as right) if left.dtype is right.dtype and left.dtype in (BF16, INT8):
                 pass
             case _:
                 raise mismatch(self, wanted, inputs)
-        inner, cols = (right.cols, right.rows) if self.transposed else (right.rows, right.cols)
-        if not (left.cols.is_static and inner.is_static and cols.is_static):
+        if not (left.cols.is_static and right.is_static):
             raise mismatch(self, f"{tiles}, of which only M, the rows of the left one, may be dynamic", inputs)
+        rows, cols = int(right.rows), int(right.cols) * 8 // self.bits
+        inner, cols = (cols, rows) if self.transposed else (rows, cols)
         if left.cols != inner:
             raise mismatch(self, wanted, inputs)
         if left.dtype is INT8 and self.out is not INT32:
             raise wrong_parameter(self, "out", "INT32", inputs)
+        if left.dtype is BF16 and self.bits == 4:
+            raise wrong_parameter(self, "bits", "8, as 4 are for tiles of INT8", inputs)
         if left.dtype is INT8 and self.sum == "fused":
             raise wrong_parameter(self, "sum", fused.EXACT, inputs)
         return Tile(self.out, left.rows, cols)
@@ -92,7 +102,7 @@ class Matmul(MapFunction, AccumFunction):
         return np.zeros((int(state.rows) if state.rows.is_static else 0, int(state.cols)), state.dtype.numpy)
 
     def apply(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        cols = second.shape[0 if self.transposed else 1]
+        cols = second.shape[0] if self.transposed else second.shape[1] * 8 // self.bits
         dtype = INT32 if first.dtype == INT8.numpy else FP32
         state = self.update(np.zeros((len(first), cols), dtype.numpy), first, second)
         return state if dtype is INT32 else numerics.narrow(state, self.out)
@@ -100,6 +110,7 @@ class Matmul(MapFunction, AccumFunction):
     def update(self, state: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         if len(state) != len(first):
             state = np.zeros((len(first), state.shape[1]), state.dtype)
+        second = unpacked(second) if self.bits == 4 else second
         right = second.T if self.transposed else second
         if state.dtype == INT32.numpy:
             return state + first.astype(np.int32) @ right.astype(np.int32)

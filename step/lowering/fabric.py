@@ -16,6 +16,7 @@ from step.lowering.bus import BusConfig
 from step.lowering.by_operator import LANES, LINKS, ByOperator, Lanes, LinkBytes
 from step.lowering.dram import preset
 from step.lowering.limits import MOST_BITS, MOST_STAGES, check_names, unknown
+from step.lowering.machines import MACHINES, Card, machine_of
 from step.lowering.off_chip import MemoryConfig
 
 FABRIC = "fabric."
@@ -25,6 +26,9 @@ MEMORY = "memory"
 
 BANDWIDTH = f"{MEMORY}.bandwidth"
 """Bytes a cycle of the whole memory: another way to say its channels."""
+
+MACHINE = "machine"
+"""A part with its memory and clock, ``U55C`` or ``U55C@150MHz``: what `FabricConfig.on` replaces."""
 
 MASTERS = f"{MEMORY}.masters"
 """AXI4 buses that memory ports share; what else there is of them stands in `memory.bus`."""
@@ -57,6 +61,7 @@ class FabricConfig(metaclass=Checked):
     ``lanes``: lanes of single operators by their name, in the place of both kinds above: ``{"gate": 4}``.
     ``links``: ``link_bytes`` of single operators, of all that they read and send: ``{"gate": 16}``. Buffers have the
     width of the operator that fills them.
+    ``machine``: None, or the name of the machine (`step.machines`) that areas are compared with.
 
     Raises `FabricError` for parameters that no fabric has.
 
@@ -83,11 +88,14 @@ class FabricConfig(metaclass=Checked):
     arithmetic: Literal["rtl", "model"] = "rtl"
     lanes: Mapping[str, int] = field(default_factory=dict)
     links: Mapping[str, int] = field(default_factory=dict)
+    machine: str | None = None
 
     def __post_init__(self) -> None:
         for kind in OWN:
             object.__setattr__(self, kind, ByOperator(kind, getattr(self, kind)))
         settle_parameters(self)
+        if self.machine is not None:
+            machine_of(self.machine)
         if self.scratchpad_bytes % self.page_bytes:
             raise FabricError(
                 f"scratchpad_bytes must be a multiple of page_bytes = {self.page_bytes}, not {self.scratchpad_bytes}"
@@ -103,16 +111,29 @@ class FabricConfig(metaclass=Checked):
             )
         return self._made[own]
 
+    @classmethod
+    def on(cls, machine: Card | str, megahertz: float | None = None, **others: Any) -> FabricConfig:
+        """The fabric of a ``machine`` at a clock, by default the assumed one, with ``others`` of its parameters.
+
+        >>> fabric = step.FabricConfig.on("U55C", 250, stages=2)
+        >>> fabric.memory.channels, fabric.machine
+        (32, 'U55C')
+        """
+        found = MACHINES[machine_of(machine)[0].name] if isinstance(machine, str) else machine
+        return cls(**{"memory": found.at(megahertz), "machine": found.name, **others})
+
     @cached_property
     def _made(self) -> dict[tuple[int, int, int], FabricConfig]:
         """Fabrics of `of`, one for all operators with the same lanes and links: to check their fields takes long."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, as saved with a program; a memory without a bus does not speak of one."""
+        """Plain data, as saved with a program; without a bus, or a machine, it does not speak of one."""
         data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: asdict(self.memory)}
         if self.memory.bus is None:
             del data[MEMORY]["bus"]
+        if self.machine is None:
+            del data[MACHINE]
         own = {kind: dict(data.pop(kind)) for kind in OWN}
         return data | {kind: numbers for kind, numbers in own.items() if numbers}
 
@@ -143,6 +164,10 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
         if name == MEMORY:
             data[MEMORY] |= asdict(preset(text))
             continue
+        if name == MACHINE:
+            machine, megahertz = machine_of(text)
+            data |= {MACHINE: machine.name, MEMORY: asdict(machine.at(megahertz))}
+            continue
         if name == BANDWIDTH:
             memory = MemoryConfig.from_json(data[MEMORY])
             data[MEMORY]["channels"] = memory.of_bandwidth(_positive(name, text)).channels
@@ -157,7 +182,9 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
         known = groups in ([LANES], [LINKS]) or (isinstance(target, dict) and target.get(leaf) is not None)
         if not known or isinstance(target.get(leaf), dict):
             raise unknown(
-                "fabric", name, [*_names(data), MEMORY, BANDWIDTH, MASTERS, *(f"{kind}.OPERATOR" for kind in OWN)]
+                "fabric",
+                name,
+                [*_names(data), MEMORY, MACHINE, BANDWIDTH, MASTERS, *(f"{kind}.OPERATOR" for kind in OWN)],
             )
         target[leaf] = _value(name, text, groups == [LINKS] or leaf.endswith("bytes"))
     return FabricConfig.from_json(data)
@@ -192,7 +219,7 @@ def _masters(text: str) -> int:
 
 def is_of_fabric(name: str) -> bool:
     """Whether a parameter, called as in a sweep, is one of the fabric."""
-    return name.startswith((FABRIC, *(f"{group}." for group in (MEMORY, *OWN)))) or name == MEMORY
+    return name.startswith((FABRIC, *(f"{group}." for group in (MEMORY, *OWN)))) or name in (MEMORY, MACHINE)
 
 
 def _names(data: dict[str, Any], prefix: str = "") -> Iterator[str]:

@@ -3,7 +3,8 @@
 Addresses off chip are in beats. Every operator that reads has a region of its own with its tensor cut into its tiles,
 one after the other, each starting on a beat; those that write follow. A declared tensor that is written has one region,
 which all that read or write it share. Regions start at a multiple of `ALIGNMENT`, so that tile 0 is on channel 0, and
-the hardware is the same for memories with other channels: addresses are all that it knows of them.
+the hardware is the same for memories with other channels: addresses are all that it knows of them. With an interleave
+of `WHOLE` beats or more they start on one channel after the other.
 
 A *share* of a scratchpad is what fills buffers, with what reads them. Shares are dealt out in the order of the program,
 by turns: what stands side by side there, as the operands of a product, is used together, and lies in different
@@ -27,6 +28,9 @@ from step.lowering.off_chip import MemoryConfig
 
 ALIGNMENT = 64
 """Beats; more where there are more channels times interleaved beats."""
+
+WHOLE = 1 << 12
+"""Beats of a channel in a row from which on regions are not spread: each lies in a channel, or in a few."""
 
 DYNAMIC_TILES = 1 << 14
 """Room where the number of tiles is only known at run time."""
@@ -69,8 +73,9 @@ class MemoryMap:
 
 
 def alignment(memory: MemoryConfig) -> int:
-    """Regions start at a multiple of so many beats."""
-    return max(ALIGNMENT, memory.channels * memory.interleave)
+    """Regions start at a multiple of so many beats: on channel 0, or, if each lies in a channel, on the next one."""
+    channels = 1 if memory.interleave >= WHOLE else memory.channels
+    return max(ALIGNMENT, channels * memory.interleave)
 
 
 def same_addresses(one: MemoryConfig, other: MemoryConfig) -> bool:

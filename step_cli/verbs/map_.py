@@ -32,7 +32,9 @@ def _limit(name: str, text: str) -> float:
 def command(
     *,
     model: Annotated[Path, Note.ARGUMENT],
-    luts: Annotated[float, partial(_limit, AREA), "NUMBER", "The most LUT sites: 300k."],
+    luts: Annotated[
+        float | None, partial(_limit, AREA), "NUMBER", "The most LUT sites, 300k; by default those of the machine."
+    ],
     memory_bytes: Annotated[
         float | None,
         partial(_limit, MEMORY),

@@ -15,6 +15,7 @@ from step.running.interpreter import bind
 from step_cli.console import show, table, talk, warn
 from step_cli.options import Bindings, ProgramAndInputs, Read
 from step_cli.verb import verb
+from step_explore.areas.parts import doubts, parts_of
 
 
 @verb
@@ -23,7 +24,7 @@ def command(
     program: ProgramAndInputs,
     bindings: Annotated[Bindings, "Value of a symbol; repeat for several."],
     data: Annotated[bool, "Take the values of all symbols from the program's input data."],
-    fabric: Annotated[bool, "What it takes of an FPGA as well, estimated without synthesis."],
+    fabric: Annotated[bool, "What it takes of an FPGA, and of its machine, estimated without synthesis."],
     energy: Annotated[bool, "The energy as well, by published figures."],
     energies: Annotated[Read, "Figures of your own in the place of published ones; with --energy."],
     accounting: Literal["paper", "artifact"] = "paper",
@@ -48,10 +49,13 @@ def command(
     rows = {**found.items(), "intensity": found.intensity, "useful_intensity": found.useful_intensity}
     if energy:
         rows |= _energy_metrics(found, energies)
+    taken = parts_of(prepared.netlist) if fabric else []
     if fabric:
         with needing("--fabric", "rtl"):
             from cosim.synthesis.estimate import fabric_metrics
         rows |= {name: sympy.Integer(value) for name, value in fabric_metrics(prepared.netlist).items()}
+        rows |= {f"{opened.fabric.machine}.{each.part}": sympy.Integer(each.amount) for each in taken}
+        warn(doubts(prepared.netlist))
     plain = {
         "program": opened.name,
         "accounting": accounting,
@@ -59,17 +63,18 @@ def command(
         "at_most": found.at_most,
         "symbols": {name: values.get(name) for name in symbols},
     }
-    show(plain, _texts(f"{opened.name} ({accounting} accounting)", rows, symbols))
+    units = {f"{opened.fabric.machine}.{each.part}": f"{each.share:.1%} of {each.there:,}" for each in taken}
+    show(plain, _texts(f"{opened.name} ({accounting} accounting)", rows, symbols, units))
 
 
-def _texts(title: str, rows: dict[str, sympy.Expr], symbols: list[str]) -> Iterator[str]:
+def _texts(title: str, rows: dict[str, sympy.Expr], symbols: list[str], units: dict[str, str]) -> Iterator[str]:
     if all(value.is_number for value in rows.values()):
-        units = UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
+        units |= UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
         units |= {name: "pJ" for name in rows if name.startswith("energy")}
         cells = ((name, f"{float(value):,.2f}".removesuffix(".00"), units[name]) for name, value in rows.items())
         yield table(title, ("metric", "value", "unit"), cells, names=("unit",))
         return
-    yield from (f"{name} = {value}" for name, value in rows.items())
+    yield from (f"{name} = {value} {units.get(name, '')}".rstrip() for name, value in rows.items())
     talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
 
 

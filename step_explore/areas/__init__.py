@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from step_explore.areas.model import Area, area_of
+from step_explore.areas.parts import parts_of
 
-__all__ = ["Area", "area_of"]
+__all__ = ["Area", "area_of", "parts_of"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 LUT_RAM_WORDS, LUT_RAM_BITS = 16, 4
@@ -15,7 +16,11 @@ SMALL_TABLE = 8 * 1024
 
 
 class Amounts(dict[str, float]):
-    """So much of everything; what is not there is none."""
+    """So much of everything; what is not there is none. ``memories`` are those in block RAM: width, depth, how many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memories = Counter[tuple[int, int]]()
 
     def put(self, name: str, amount: float) -> None:
         """``amount`` more of ``name``."""
@@ -45,6 +50,7 @@ class Amounts(dict[str, float]):
     def deep(self, width: int, depth: int, times: int = 1) -> None:
         """``times`` memories of ``depth`` words of ``width`` bits in block RAM."""
         if width and depth:
+            self.memories[width, depth] += times
             self.put("block_rams", -(-width // BLOCK_RAM_BITS) * -(-depth // BLOCK_RAM_WORDS) * times)
 
     def memory(self, width: int, depth: int, *, deep: bool) -> None:
@@ -56,6 +62,7 @@ def total(all_amounts: Iterable[Amounts]) -> Amounts:
     """The sum of ``all_amounts``."""
     found = Amounts()
     for each in all_amounts:
+        found.memories += each.memories
         for name, amount in each.items():
             found.put(name, amount)
     return found

@@ -10,6 +10,7 @@ from step.errors import EnvironmentProblem, InputError
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
+from step.lowering.machines import MACHINES
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
 from step_explore.fitting.depths import shallower
@@ -21,6 +22,9 @@ from step_explore.sweeps.front import undominated
 
 RESOURCES = {"luts": "lut_sites", "dsp": "multipliers", "ram": "block_rams"}
 """The field of `step_explore.areas.Area` that each part of a budget is about."""
+
+PARTS = {"luts": {"luts": 1}, "dsp": {"dsps": 1}, "ram": {"block_rams": 2, "ultra_rams": 16}}
+"""The parts of a machine that are the budget of a fit, each so many of what `Area` counts."""
 
 RUNS = 200
 """Choices that are tried from the best candidate on."""
@@ -50,7 +54,7 @@ def fit(
     ``dsp``: multipliers at most.
     ``ram``: block RAMs at most.
     ``cycles``: cycles at most.
-    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``fabric``: a `FabricConfig` in the place of the program's own. Without ``within`` its machine is the budget.
     ``runs``: runs of neighbours of the best choice.
     ``progress``: told what is going on.
 
@@ -61,9 +65,13 @@ def fit(
     >>> found.loss <= 0.05, found.best.area.lut_sites <= found.asked.area.lut_sites
     (True, True)
     """
-    limits = _limits(within, {"luts": luts, "dsp": dsp, "ram": ram}, cycles)
+    opened, budget = open_program(program, fabric=fabric), {"luts": luts, "dsp": dsp, "ram": ram}
+    if within is None:
+        budget = {name: each for name, each in budget.items() if each is not None}
+        budget = {**_parts(opened.fabric.machine), **budget}
+    limits = _limits(within, budget, cycles)
     check_scipy("a fit")
-    trials = Trials(open_program(program, fabric=fabric), progress)
+    trials = Trials(opened, progress)
     asked = asked_for(trials)
     goal = Goal(limits, cycles if within is None else math.floor(asked.cycles * (1 + within)))
     settled(runs, Annotated[int, Within(0, math.inf)], "runs", InputError)
@@ -74,6 +82,12 @@ def fit(
     costs = {each.cost: each for each in (*trials.choices, fitted)}
     front = tuple(costs[cost] for cost in undominated(costs))
     return Fitted(trials.program, asked, fitted, widths(best, ran), front, len(trials.known))
+
+
+def _parts(machine: str | None) -> dict[str, int | None]:
+    """The budget that a machine is; none of a chip."""
+    there = {} if machine is None else MACHINES[machine].parts
+    return {name: sum(count * there[part] for part, count in kinds.items()) for name, kinds in PARTS.items() if there}
 
 
 def _limits(within: float | None, budget: Mapping[str, int | None], cycles: int | None) -> dict[str, float]:

@@ -6,7 +6,7 @@ heads come in tiles of their own at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -40,6 +40,9 @@ class Product:
     made: dict[int, Value] = field(default_factory=dict)
     parts: dict[tuple[int, int], Product] = field(default_factory=dict)
 
+    by_groups = False
+    """Whether it is summed by groups of its depth, whatever the tiling says."""
+
     def cut(self, first: int, extent: int) -> Product:
         """Some of its columns, as a product with these of the weight."""
         if (first, extent) not in self.parts:
@@ -48,12 +51,15 @@ class Product:
             def form(data: np.ndarray) -> np.ndarray:
                 return data[own] if self.transposed or data.ndim == 1 else data[:, own]
 
-            weight = self.weight.formed(str(first), form, ())
-            bias = self.bias and self.bias.formed(str(first), form, ())
+            formed = self.formed(str(first), form)
             self.parts[first, extent] = replace(
-                self, weight=weight, bias=bias, dims=(*self.dims[:-1], (axis,)), axis=axis, made={}, parts={}
+                self, **formed, dims=(*self.dims[:-1], (axis,)), axis=axis, made={}, parts={}
             )
         return self.parts[first, extent]
+
+    def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+        """The parameters, each as ``form`` makes it."""
+        return {"weight": self.weight.formed(name, form, ()), "bias": self.bias and self.bias.formed(name, form, ())}
 
     def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Any:
         """Other dimensions: heads are blocks of columns, anything else only concerns the rows."""
@@ -65,7 +71,7 @@ class Product:
 
     def value(self, at: Importer, columns: int | None = None) -> Value:
         """The product in blocks of so many columns."""
-        size = columns or fitting(self.axis.extent, at.tiling.most_columns)
+        size = columns or self.widest(at)
         if columns is None and self.made:
             return next(iter(self.made.values()))
         if size not in self.made:
@@ -75,11 +81,15 @@ class Product:
             at.node = before  # where it fails, that is the product's
         return self.made[size]
 
+    def widest(self, at: Importer) -> int:
+        """Columns of a block where nobody asks for another number."""
+        return fitting(self.axis.extent, at.tiling.most_columns)
+
     def _made(self, at: Importer, size: int) -> Value:
-        wide = fitting(self.axis.extent, at.tiling.most_columns)
-        if at.tiling.side_by_side > 1:
+        wide = self.widest(at)
+        if at.tiling.side_by_side > 1 and not self.by_groups:
             whole = self._side_by_side(at, dividing(self.axis.extent, at.tiling.side_by_side))
-        elif at.tiling.depth is not None and wide > size and wide % size == 0:
+        elif (at.tiling.depth is not None or self.by_groups) and wide > size and wide % size == 0:
             whole = self.value(at, wide)
         else:
             return self._alone(at, size)
@@ -101,20 +111,27 @@ class Product:
         x = at.whole_rows(self.x, "a product takes whole rows", ragged=True)
         loop, columns = blocks(self.axis, size)
         layout = replace(x.layout, loops=(*x.layout.loops, *loop), columns=columns)
-        repeated = x.stream
-        for each in loop:
-            repeated = repeated.repeat(each.count, name=at.name("x"))
-        x = replace(x, stream=repeated, layout=replace(x.layout, loops=layout.loops))
-        multiply = self._at_once if at.tiling.depth is None else self._in_steps
-        stream = multiply(at, x, layout)
+        stream = self.multiplied(at, x, layout)
         if self.bias is not None:
             bias = replace(self.bias, dims=((self.axis,) if self.axis.extent > 1 else (),))
             (stream, row), _ = alongside(at, Value(stream, self.dims, layout, FP32), bias)
             stream = stream.map(Add(out=self.dtype), row, name=at.name("biased"))
         return Value(stream, self.dims, layout, self.dtype)
 
+    def multiplied(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
+        """Tiles of ``layout``, of rows ``x`` that are read again for each block of columns."""
+        multiply = self._at_once if at.tiling.depth is None else self._in_steps
+        return multiply(at, self.again(at, x, layout), layout)
+
+    def again(self, at: Importer, x: Value, layout: TileLayout) -> Value:
+        """``x`` with the innermost loops of ``layout``, which it lacks."""
+        stream = x.stream
+        for each in layout.loops[len(x.layout.loops) :]:
+            stream = stream.repeat(each.count, name=at.name("x"))
+        return replace(x, stream=stream, layout=replace(x.layout, loops=layout.loops))
+
     @property
-    def _out(self) -> DType:
+    def out(self) -> DType:
         return FP32 if self.bias is not None else self.dtype
 
     def _at_once(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
@@ -126,7 +143,7 @@ class Product:
         weight = at.in_layout(
             replace(self.weight, dims=dims), TileLayout(layout.loops, *tile), "a weight is read for every tile"
         )
-        product = Matmul(sum=at.tiling.sum, transposed=self.transposed, out=self._out)
+        product = Matmul(sum=at.tiling.sum, transposed=self.transposed, out=self.out)
         return x.stream.map(product, weight.stream, name=at.name("product"))
 
     def _in_steps(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
@@ -140,11 +157,11 @@ class Product:
         wanted = TileLayout((*outer, *steps), rows, AxisPart(columns, size))
         weight = at.in_layout(matrix, wanted, "a weight is read for every tile")
         if not steps:
-            product = Matmul(sum=at.tiling.sum, out=self._out)
+            product = Matmul(sum=at.tiling.sum, out=self.out)
             return x.stream.map(product, weight.stream, name=at.name("product"))
         pieces = at.joiner.columns(x, step, "a product takes a part of its depth at a time")
         total = pieces.stream.accum(Matmul(sum=at.tiling.sum), weight.stream, name=at.name("product"))
-        return total if self._out is FP32 else total.map(Cast(BF16), name=at.name("rounded"))
+        return total if self.out is FP32 else total.map(Cast(BF16), name=at.name("rounded"))
 
     def _in_blocks(self, depth: TensorAxis, size: int) -> Stored:
         """The weight [blocks of ``size`` columns, depth, size], as it is read from the first number to the last."""

@@ -145,7 +145,7 @@ KNOWN = (
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
-ALL = f"{KNOWN}, memory, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR"
+ALL = f"{KNOWN}, memory, machine, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR"
 
 
 def test_a_short_name_of_a_setting_works_with_a_hint(step: Step) -> None:
@@ -192,7 +192,8 @@ SETTINGS = [
     ("memory.bandwidth=2", "memory.bandwidth must be the 64 bytes a cycle of a channel times 1, 2, 4, ..: 64, not 2"),
     ("memory.bandwidth=fast", "memory.bandwidth must be a number above 0, not 'fast'"),
     ("memory.bandwidth=131072", "memory.channels must be at most 1,024, not 2,048"),
-    ("memory=HBM2", "memory must be one of plain, hbm2, hbm2_2gb, ddr4, hbm3, hbm3e, not 'HBM2'"),
+    ("memory=HBM2",
+     "memory must be one of plain, hbm2, hbm2_2gb, ddr4, hbm3, hbm3e, hbm2_alveo, hbm2e_alveo, not 'HBM2'"),
     ("memory.dram=hbm2", f"fabric has no parameter 'memory.dram'; it has {ALL}"),
     ("memory.dram.trcd=4", f"fabric has no parameter 'memory.dram.trcd'; it has {ALL}"),
     ("memory.latency=-1", "memory.latency must be an integer >= 1, not -1"),
@@ -228,7 +229,7 @@ SETTINGS_OF_DRAM = [
     ("memory.dram.group_beats=64", "memory.dram.group_beats must be at most the 32 beats of a row, not 64"),
     ("memory.dram.rcd=4",
      "fabric has no parameter 'memory.dram.rcd'; did you mean 'memory.dram.trcd'? "
-     f"it has {KNOWN}, {DRAM}, memory, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR"),
+     f"it has {KNOWN}, {DRAM}, memory, machine, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR"),
 ]  # fmt: skip
 ARGUMENTS = [
     ("rows", "an argument must be NAME=VALUE, not 'rows'"),

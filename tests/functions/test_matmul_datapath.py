@@ -39,6 +39,9 @@ HOWS = {
     "accum transposed": (Matmul(True), True),
     "map of int8": (Matmul(out=INT32), False),
     "accum of int8, transposed": (Matmul(True, INT32), True),
+    "map of int8 by int4": (Matmul(out=INT32, bits=4), False),
+    "accum of int8 by int4": (Matmul(out=INT32, bits=4), True),
+    "map of int8 by int4, transposed": (Matmul(True, INT32, bits=4), False),
     "map of 4 terms": (Matmul(sum="fused", terms=4), False),
     "map of 8 terms": (Matmul(sum="fused", terms=8), False),
     "map of 8 terms transposed to bf16": (Matmul(True, BF16, "fused", 8), False),
@@ -64,10 +67,13 @@ class Case:
 
     @property
     def application(self) -> Application:
+        """Columns of which two lie in an INT8 are an even number."""
         function, reduce = HOWS[self.how]
-        right = (self.cols, self.inner) if function.transposed else (self.inner, self.cols)
+        rows, cols = (self.cols, self.inner) if function.transposed else (self.inner, self.cols)
+        packed = -(-cols * function.bits // 8)
+        inner = 2 * packed if function.transposed and function.bits == 4 else self.inner
         dtype = INT8 if function.out is INT32 else BF16
-        operands = Tile(dtype, self.rows, self.inner), Tile(dtype, *right)
+        operands = Tile(dtype, self.rows, inner), Tile(dtype, rows, packed)
         result = function.state_type((dim(2),), *operands) if reduce else function.result_type(*operands)
         return Application(operands, result, self.fabric, reduce)
 
@@ -88,7 +94,7 @@ class Case:
         assert isinstance(result, Tile)
         values = np.random.default_rng(random.randrange(1 << 30))
         words = -(-result.bits // (8 * link))
-        zeros = np.zeros((self.rows, self.cols), result.dtype.numpy)
+        zeros = np.zeros((int(result.rows), int(result.cols)), result.dtype.numpy)
         at, emitted, fresh, state = 0, -words, True, zeros
 
         def emits(cycle: int) -> None:

@@ -84,8 +84,8 @@ def test_many_intervals_are_what_the_docs_say() -> None:
         assert isinstance(element, Tile)
         terms = case.function.terms or 1
         bits, lanes = 8 * case.fabric.link_bytes, max(1, case.fabric.matmul_lanes // terms)
-        steps = math.ceil(case.inner / terms)
         inputs = [each for each in application.inputs if isinstance(each, Tile)]
+        steps, cols = math.ceil(int(inputs[0].cols) / terms), int(element.cols)
         w, v = max(math.ceil(each.bits / bits) for each in inputs), math.ceil(element.bits / bits)
         s = case.fabric.stages if inputs[0].dtype is BF16 else 1
         links = max(w, 1 if application.reduce else v)
@@ -94,9 +94,9 @@ def test_many_intervals_are_what_the_docs_say() -> None:
         best = min(
             (max(links, steps * blocks, turn) if shared and blocks < s else max(links, steps * turn))
             for down in range(1, case.rows + 1)
-            for across in range(1, case.cols + 1)
+            for across in range(1, cols + 1)
             if down * across <= lanes
-            for blocks in [math.ceil(case.rows / down) * math.ceil(case.cols / across)]
+            for blocks in [math.ceil(case.rows / down) * math.ceil(cols / across)]
             for turn in [math.ceil(s / blocks) * blocks if shared and blocks < s else max(blocks, s)]
         )
         assert found.initiation_interval == best, case

@@ -73,6 +73,7 @@ _PAIRS: tuple[tuple[str, Any, Tile, Tile], ...] = (
     ("dequantize", Dequantize(), Tile(INT8, 3, 4), Tile(BF16, 3, 1)),
     ("dequantize-groups", Dequantize(4), Tile(INT8, 3, 12), Tile(BF16, 3, 4)),
     ("dequantize-fp32", Dequantize(4, FP32), Tile(INT8, 2, 3), Tile(FP32, 1, 3)),
+    ("dequantize-int32", Dequantize(out=FP32), Tile(INT32, 2, 3), Tile(BF16, 1, 3)),
     ("compare", Compare("<="), _BF16, Tile(FP32, 1, 4)),
     ("compare-int32", Compare("=="), Tile(INT32, 2, 2), Tile(INT32, 1, 1)),
 )

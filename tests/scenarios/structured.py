@@ -137,6 +137,8 @@ for _what, _rank, _text in _SOME:
     _second = renumbered(_text)
     _left, _right = Tile(INT8, 2, 4), Tile(INT8, 4, 3)
     pair("map", f"matmul-int8-{_what}{_rank}", _rank, _text, _second, (_left, _right), lambda x, w: x.map(_PRODUCT, w))
+    pair("map", f"matmul-int4-{_what}{_rank}", _rank, _text, _second, (_left, _right),
+         lambda x, w: x.map(Matmul(out=INT32, bits=4), w))  # fmt: skip
     if _rank:
         pair("accum", f"matmul-int8-{_what}{_rank}", _rank, _text, _second, (_left, Tile(INT8, 3, 4)),
              lambda x, w: x.accum(Matmul(True, INT32), w))  # fmt: skip

@@ -434,8 +434,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      "the shape of 'gone' is assumed, but nobody writes that stream"),
     (lambda d: d["fabric"].update(stage=4), FabricError,
      "fabric has no parameter 'stage'; did you mean 'stages'? "
-     "it has arithmetic, block_ram_words, channel_depth, dynamic_rows, lanes, link_bytes, links, matmul_lanes, "
-     "memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, stages, "
+     "it has arithmetic, block_ram_words, channel_depth, dynamic_rows, lanes, link_bytes, links, machine, "
+     "matmul_lanes, memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, stages, "
      "vector_lanes"),
     (lambda d: d["fabric"].update(tile=16), FabricError,
      "fabric has no parameter 'tile' any more: a tile of static size may have any shape; leave it out, or give "
@@ -445,7 +445,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
     (lambda d: d["fabric"].update(memory=5), FabricError,
      "memory must be the name of a preset or an object of parameters, not 5"),
     (lambda d: d["fabric"].update(memory="hbm9"), FabricError,
-     "memory must be one of plain, hbm2, hbm2_2gb, ddr4, hbm3, hbm3e, not 'hbm9'"),
+     "memory must be one of plain, hbm2, hbm2_2gb, ddr4, hbm3, hbm3e, hbm2_alveo, hbm2e_alveo, not 'hbm9'"),
     (lambda d: d["fabric"]["memory"].update(latency=float("nan")), FabricError,
      "memory.latency must be an integer >= 1, not nan"),
     (lambda d: d["fabric"]["memory"].update(dram="hbm2"), FabricError,

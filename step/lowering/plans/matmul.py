@@ -22,6 +22,7 @@ def plan(function: Matmul, application: Application) -> MatmulPlan:
     """
     fabric = application.fabric
     left, right = (Words.of(each, fabric.link_bytes) for each in application.inputs)
+    right = right.of_bits(function.bits)
     result = Words.of(application.result, fabric.link_bytes)
     stages = fabric.stages if left.dtype is BF16 else 1
     words = max(left.words, right.words, 1 if application.reduce else result.words)

@@ -14,7 +14,7 @@ from step.lowering.plans.blocks import Arrangement, banks_of, memory_of
 from step.lowering.plans.parts import Circuit, Memory, Part, computation
 from step.lowering.plans.plan import DatapathPlan, Timing
 from step.lowering.plans.rows import entry, largest
-from step.lowering.plans.words import Words
+from step.lowering.plans.words import INT4, Words
 
 SHIFTED = 4
 """Words of a result up to which it waits in shift registers: LUT RAM has 16 places, and takes more LUTs than these."""
@@ -32,8 +32,7 @@ class MatmulPlan(DatapathPlan):
     as none of them has to wait for a sum. Behind the turn of a block for the last k come its ``product``, and its sum,
     which is rounded in ``rounds`` cycles. Memories of more than ``deep`` places are block RAM.
 
-    A lane takes the products of ``terms`` k in a cycle: the arrangement has so many times fewer *steps* than there are
-    k. Behind the last k are zeros.
+    A lane takes the products of ``terms`` k in a cycle, a *step* of the arrangement; behind the last k are zeros.
 
     Where left operands may have fewer rows than the arrangement (``fewer``), one with few rows has short turns, so it
     must begin later, when more words of the right operand are there. Products do not meet on the lanes: one that begins
@@ -58,12 +57,15 @@ class MatmulPlan(DatapathPlan):
     most_rows = property(lambda self: self.arrangement.rows if self.fewer else 0)
 
     lanes = property(lambda self: self.arrangement.lanes * self.terms)
+    neighbours = property(lambda self: 2 if self.operands[1].dtype is INT4 else 1)
+    """Lanes of one row that share a multiplier: two of INT4."""
 
     @property
     def parts(self) -> Iterable[Part]:
         """Lanes, the stores of operands in front of them, sums, and the store of the result."""
-        shape, dtype = self.arrangement, self.operands[0].dtype
-        yield Circuit(computation("fused_products" if self.terms > 1 else "multiply", dtype), self.lanes)
+        shape, dtype = self.arrangement, self.operands[1].dtype
+        multipliers = -(-shape.block_cols // self.neighbours) * shape.block_rows * self.terms
+        yield Circuit(computation("fused_products" if self.terms > 1 else "multiply", dtype), multipliers)
         yield Circuit(computation("add", FP32 if dtype.is_float else INT32), shape.lanes)
         yield Circuit(computation("round", self.result.dtype), shape.lanes * self.rounds)
         yield Circuit("matmul", amounts={"reduce": self.reduce, "dynamic": self.fewer})
@@ -189,8 +191,7 @@ class MatmulPlan(DatapathPlan):
     @cached_property
     def deep_results(self) -> bool:
         """Whether results are in block RAM."""
-        _, items = self.result_banks
-        return not self.shifts and items * (3 if self.reduce else 1) > self.deep
+        return not self.shifts and self.result_banks[1] * (3 if self.reduce else 1) > self.deep
 
     @property
     def sums(self) -> int:
@@ -243,8 +244,7 @@ class MatmulPlan(DatapathPlan):
             waits = (self.begin_of(rows) if begin is None else begin) + self.arrangement.waits - self._intervals[rows]
             for port, ((first, _), _, read) in enumerate(self.uses(rows)):
                 stays[port].append(waits + int((read - first).max()) + deep[port])
-        left, right = (self._beside(max(each)) for each in stays)
-        return left, right
+        return self._beside(max(stays[0])), self._beside(max(stays[1]))
 
     def _beside(self, longer: int) -> int:
         """Elements in a store, of which one stays so much ``longer`` than its interval."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from step.language.dtypes import DType
 from step.language.types import ElementType, Tile
 from step.lowering.plans.parts import Parts
 from step.lowering.plans.rows import parts as in_parts
 from step.lowering.plans.rows import word_bits
+
+INT4 = DType("INT4", 4, np.dtype(np.int8))
+"""Half of an INT8; what is on the wires is the same."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,10 @@ class Words:
         assert isinstance(element, Tile)
         control = element.is_control if control is None else control
         return cls(*element.shape, element.dtype, max(8 * link_bytes, element.bits * control))
+
+    def of_bits(self, bits: int) -> Words:
+        """The same words, in scalars of 4 ``bits``, two in each INT8; or as they are."""
+        return replace(self, cols=2 * self.cols, dtype=INT4) if bits == 4 else self
 
     @property
     def scalars(self) -> int:

@@ -1,0 +1,140 @@
+"""Products of rows that are quantised on the way and weights of 8 or 4 bits: exact integers, and a scale by group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from step import FP32, INT32, Stream
+from step.functions import Add, Dequantize, Matmul, Mul
+from step.functions.dequantize import Bits, packed, unpacked
+from step.library import quantize_rows
+from step_torch.importing import Importer
+from step_torch.layouts import TensorAxis, TileLayout, Value, dividing, fitting, sizes, whole
+from step_torch.loops import looped
+from step_torch.lowerings.products import Product
+from step_torch.registry import lowers
+from step_torch.sources import Stored, is_parameter, supported
+
+OP = "step.quantized_linear.default"
+
+
+@dataclass(kw_only=True)
+class QuantizedProduct(Product):
+    """Product of integers by groups of the depth, with ``scales`` [columns, groups] of a weight of so many ``bits``.
+
+    Units side by side take the groups by turns, and their products are summed in order.
+    """
+
+    scales: Stored
+    bits: Bits
+
+    by_groups = True
+
+    def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+        return super().formed(name, form) | {"scales": self.scales.formed(name, form, ())}
+
+    def widest(self, at: Importer) -> int:
+        pair = 8 // self.bits
+        return pair * fitting(self.axis.extent // pair, -(-at.tiling.most_columns // pair))
+
+    def multiplied(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
+        count, why = self.scales.data.shape[1], "a product of integers takes a group of its depth at a time"
+        rows, row_scales = (self.again(at, replace(x, stream=each), layout) for each in _quantised_rows(at, x))
+        pieces = at.joiner.columns(rows, x.dims[-1][0].extent // count, why).stream
+        units = dividing(count, self._units(at))
+        weights = [self._read(at, self.weight, layout, self.bits, number, units) for number in range(units)]
+        multiply = Matmul(out=INT32, bits=self.bits)
+        parts = _taken_apart(at, pieces, units, weights[0])
+        products = [
+            part.map(multiply, weight, name=at.name("product")) for part, weight in zip(parts, weights, strict=True)
+        ]
+        scales = self._read(at, self.scales, layout)
+        scaled = _in_turns(at, products, scales).map(Dequantize(out=FP32), scales, name=at.name("scaled"))
+        total = scaled.accum(Add(), name=at.name("sum")) if count > 1 else scaled
+        return total.map(Mul(self.out), row_scales.stream, name=at.name("sized"))
+
+    def _units(self, at: Importer) -> int:
+        """Units with which all products of the rows multiply as many weights a cycle as the tiling says."""
+        same = (node for node in at.nodes.nodes if node.op == OP and node.args[0] == self.node.args[0])
+        columns = sum(min(at.nodes.metas[node.name].shape[-1], at.tiling.most_columns) for node in same)
+        return -(-at.tiling.most_columns * at.tiling.side_by_side // columns)
+
+    def _read(
+        self, at: Importer, given: Stored, layout: TileLayout, bits: Bits = 8, number: int = 0, units: int = 1
+    ) -> Stream:
+        """Weights or scales of every block of columns: of the groups whose turn it is with unit ``number``."""
+        size, extent, count = layout.tile[1], self.axis.extent, self.scales.data.shape[1]
+        blocks = -(-extent // size)
+
+        def form(data: np.ndarray) -> np.ndarray:
+            groups = (unpacked(data) if bits == 4 else data).reshape(extent, count, -1)
+            groups = np.pad(groups, [(0, blocks * size - extent), (0, 0), (0, 0)], "edge")
+            turned = groups.reshape(blocks, size, count, -1)[:, :, number::units].transpose(0, 2, 3, 1)
+            return packed(turned) if bits == 4 else turned
+
+        name = f"by_{size}" + f"_{number}_of_{units}" * (units > 1)
+        made = given.formed(name, form, ())
+        axes = [TensorAxis(f"{self.axis.name}_{at}", extent) for at, extent in enumerate(made.data.shape)]
+        block, group, depth, columns = (whole(each) if each.extent > 1 else None for each in axes)
+        outer = layout.loops[: len(layout.loops) - (blocks > 1)]
+        wanted = TileLayout((*outer, *(each for each in (block, group) if each)), depth, columns)
+        dims = tuple((each,) if each.extent > 1 else () for each in axes)
+        return at.in_layout(replace(made, dims=dims), wanted, "a weight is read for every tile").stream
+
+
+def _quantised_rows(at: Importer, x: Value) -> tuple[Stream, Stream]:
+    """Integers and scales of the rows of ``x``, which all products of them share."""
+    if (key := (0, x.stream.key)) not in at.shared:
+        at.shared[key] = quantize_rows(x.stream, name=at.name("rows"))
+    integers, scales = at.shared[key]
+    return integers, scales
+
+
+def _taken_apart(at: Importer, pieces: Stream, units: int, like: Stream) -> tuple[Stream, ...]:
+    """The pieces that each of so many units takes, of the shape of ``like``."""
+    if units == 1:
+        return (pieces,)
+    if (key := (units, pieces.key)) not in at.shared:
+        turns = at.graph.turns(units, reference=pieces, name=at.name("turns"))
+        parts = pieces.partition(turns, targets=units, name=at.name("parts"))
+        at.shared[key] = tuple(_looped_as(at, each, like) for each in parts)
+    return at.shared[key]
+
+
+def _in_turns(at: Importer, products: list[Stream], like: Stream) -> Stream:
+    """The products of all groups in order, in the loops of ``like``."""
+    if len(products) == 1:
+        return products[0]
+    flat = [each.flatten(0, each.rank, name=at.name("flat")) for each in products]
+    turns = at.graph.turns(len(flat), [range(len(flat))], reference=flat[0], name=at.name("in_order"))
+    gathered = at.graph.reassemble(flat, turns, order="index", name=at.name("gathered"))
+    gathered = gathered.assume_shape([*flat[0].shape, len(flat)]).flatten(0, 1, name=at.name("all"))
+    return _looped_as(at, gathered, like)
+
+
+def _looped_as(at: Importer, stream: Stream, like: Stream) -> Stream:
+    return looped(at, stream, like.shape[0], [int(each) for each in like.shape[1:]])
+
+
+@lowers(OP)
+def quantized_linear(at: Importer, x: Any, weight: Any, scales: Any, bias: Any = None, bits: int = 8) -> Any:
+    """x @ weight^T + bias by integers: weights of 8 or 4 bits with scales, rows in 8 bits with a scale of their own."""
+    given = [each for each in (weight, scales, bias) if each is not None]
+    supported(all(map(is_parameter, given)), "weights or scales that are no parameters")
+    depth, (columns, groups) = sizes(x.dims)[-1], scales.data.shape
+    fits = weight.data.dtype == np.int8 and weight.data.shape == (columns, depth * bits // 8) and depth % groups == 0
+    fits = fits and bits in (4, 8) and scales.data.dtype.name in ("bfloat16", "float32")
+    supported(
+        fits,
+        f"weights {weight.data.dtype}{list(weight.data.shape)} of {bits} bits and scales {scales.data.dtype}"
+        f"{list(scales.data.shape)} for rows of {depth}; int8 [columns, depth * bits / 8] of 4 or 8 and bfloat16 or "
+        "float32 [columns, groups] have a lowering",
+    )
+    weight, scales = (replace(each, is_constant=True) for each in (weight, scales))
+    axis = TensorAxis(f"{at.node.name}_columns", columns)
+    dims = (*x.dims[:-1], (axis,) if columns > 1 else ())
+    return QuantizedProduct(at.node, x, weight, bias, True, dims, axis, at.dtype, scales=scales, bits=bits)

@@ -63,7 +63,5 @@ def _of_configs(model: Any) -> Iterator[str]:
             yield "an encoder beside the decoder (is_encoder_decoder)"
         if getattr(config, "alibi", False):
             yield "positions as biases of scores (alibi)"
-        if getattr(config, "kv_lora_rank", None):
-            yield "a latent cache, keys and values of unlike heads (kv_lora_rank)"
         if "chunked_attention" in (getattr(config, "layer_types", None) or ()):
             yield "attention in chunks (chunked_attention)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -106,6 +106,15 @@ class EveryLayer(Sources):
             held = stream.bufferize(name=name("held"))
             stream = held.streamify(out=extents, stride=strides, name=name("again"))
         return Value(stream, given.dims, wanted, BF16)
+
+    def of_table(self, number: Stream, table: Stored) -> Stream:
+        """Behind the rows of the layers before."""
+        if (table.of or table.name) not in self.weights:
+            return number
+        at = self.importer
+        first = self.number.map(Scale(table.data.size // table.width), name=at.name("first"))
+        first = first if self.rows is None else first.repeat(self.rows.count, name=at.name("first_of_texts"))
+        return number.map(Add(), first, name=at.name("in_layer"))
 
     def of_layer(self, number: Stream, count: int) -> Stream:
         """Counted on from layer to layer."""

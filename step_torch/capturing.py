@@ -34,14 +34,15 @@ from step_torch.decompositions import decompositions
 from step_torch.known import compute_known
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
-from step_torch.layers import Past, cache_name, kinds_of, name_of, tables, turning
+from step_torch.layers import kinds_of, name_of, tables, turning
 from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
-from step_torch.references import Given, references
+from step_torch.references import Given, references, results_of
+from step_torch.states import Past, first_states, kept_behind
 
 _OURS = (
     "capturing", "decompositions", "known", "layers", "marks", "sights", "references", "calling", "recurrences",
-    "quantized",
+    "states", "quantized",
 )  # fmt: skip
 OWN = tuple(f"step_torch/{name}.py" for name in _OURS)
 
@@ -49,13 +50,14 @@ _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 
 
 class Decoding(nn.Module):
-    """One step of a language model: a token and its position in, scores of all tokens out.
+    """One step of a language model: a token and its position in, scores of all tokens out, and states of layers that
+    are no rows of a cache.
 
-    ``past`` are keys and values of all layers. The model itself does it, with rotations from tables of up to ``room``
-    positions, which are part of the module.
+    ``past`` is what layers keep, by their numbers and its ``names``, states last. The model itself does it, with
+    rotations from tables of up to ``room`` positions, which are part of the module.
     """
 
-    def __init__(self, model: Any, room: int) -> None:
+    def __init__(self, model: Any, room: int, names: Sequence[tuple[int, str]]) -> None:
         super().__init__()
         body, name = owner_of(model) or (model, "")
         self.__dict__ |= {"_model": model, "_body": body}  # no modules of this one: their parts with numbers are
@@ -64,18 +66,22 @@ class Decoding(nn.Module):
         for path, each in model.named_modules():
             if each not in inside and not list(each.children()) and (each._parameters or each._buffers):
                 self.add_module(path.replace(".", "_"), each)
-        self.kinds = kinds_of(body)
+        self.kinds, self.names = kinds_of(body), names
         for number, table in enumerate(tables(model, range(room))):
             self.register_buffer(f"table_{number}", table[0].contiguous())
 
-    def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> Tensor:
+    def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> tuple[Tensor, ...]:
+        kept = Past(dict(zip(self.names, past, strict=True)))
         found = [nn.functional.embedding(position, getattr(self, f"table_{at}")) for at in range(2 * len(self.kinds))]
-        options: dict[str, Any] = {cache_name(self._model): Past(past)}
+        options = kept.given(self._model)
         if "position_ids" in inspect.signature(type(self._model).forward).parameters:
             options["position_ids"] = position
+        rows = self._model.get_input_embeddings()(token)
+        if getattr(self._model.config, "residual_in_fp32", False):
+            rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
         with turning(self._body, self.kinds, found):
-            scores: Tensor = self._model(token, use_cache=True, **options).logits
-        return scores
+            scores: Tensor = self._model(inputs_embeds=rows, use_cache=True, **options).logits
+        return scores, *kept.states
 
 
 ALIKE = 0.05
@@ -116,30 +122,22 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
 
 def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence[Sequence[int]]) -> Path:
     count = min(room, SOME)
-    tokens, decoding = torch.arange(count)[None] % model.config.vocab_size, Decoding(model, room).eval()
-    found = _cached(model, tokens[:, : max(1, count - 1)])
+    tokens = torch.arange(count)[None] % model.config.vocab_size
+    found = kept_behind(model, tokens[:, : max(1, count - 1)])
+    decoding = Decoding(model, room, [*found]).eval()
     if count > 1:
-        _check_far(model, decoding, tokens, found)
-    past = [torch.zeros(1, each.shape[1], room - 1, each.shape[3], dtype=torch.bfloat16) for each in found]
+        _check_far(model, decoding, tokens, [*found.values()])
+    first = first_states(found, room)
     token = torch.zeros(1, 1, dtype=torch.int64)
-    shorter = (token, token + room - 2, *(each[:, :, 1:] for each in past)) if room > 2 else None
-    return _capture(decoding, [(token, token + room - 1, *past)], path, None, _texts(model, prompts, room), shorter)
-
-
-def _cached(model: Any, tokens: Tensor) -> list[Tensor]:
-    """Keys and values of all layers behind ``tokens``."""
-    from transformers import DynamicCache
-
-    cache = DynamicCache()
-    model(tokens, use_cache=True, **{cache_name(model): cache})
-    return [each for layer in cache.layers for each in (layer.keys, layer.values)]
+    shorter = (token, token + room - 2, *first_states(found, room - 1)) if room > 2 else None
+    return _capture(decoding, [(token, token + room - 1, *first)], path, None, _texts(model, prompts, room), shorter)
 
 
 def _check_far(model: Any, decoding: Decoding, tokens: Tensor, past: Sequence[Tensor]) -> None:
     """Raise `InputError` where the scores of ``model`` behind ``tokens`` are not those of the step."""
     count = tokens.shape[1]
     scores = model(tokens, use_cache=False).logits[:, -1:]
-    step = decoding(tokens[:, -1:], torch.tensor([[count - 1]]), *past)
+    step = results_of(decoding(tokens[:, -1:], torch.tensor([[count - 1]]), *past))[0]
     off = float((step - scores).abs().max() / scores.abs().max())
     if not off <= ALIKE:
         raise InputError(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from step import BF16, BOOL, INT32, UINT32, DType, Selector, Stream, Tile
+from step import BOOL, INT32, UINT32, DType, Selector, Stream, Tile
 from step.errors import InputError
 from step.functions import ArgMax, Compare, Min, RetileStreamify, RowMax, SelectValid, Transpose, Where
 from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
+from step_torch.lowerings.elementwise import cast
 from step_torch.ragged import filled
-from step_torch.rounds import EveryLayer
+from step_torch.rounds import EveryLayer, State
 from step_torch.sampling import DRAWN
 from step_torch.sources import Sources
 
@@ -144,7 +146,7 @@ class DecodingLoops:
         value = self.importer.whole_rows(self.importer.values[name], "a row goes through the layers as a whole")
         if value.layout != TileLayout((), self.rows, value.layout.columns):
             raise InputError(f"what goes through the layers is no single row, but {value.layout}")
-        return value
+        return replace(value, stream=cast(self.importer, value.stream, value.dtype))
 
     def _layers(self, row: Value, schedule: dict[str, Stream]) -> Value:
         """``row`` [steps] through all layers, each of which is the same hardware."""
@@ -164,10 +166,16 @@ class DecodingLoops:
             at, reference=stream, numbers=numbers, rows=self.rows, layers=count, weights=weights, length=position,
             room=self.model.room, number=number,
         )  # fmt: skip
+        states = {new: State(at.sources, at.values[name]) for new, name in parts.states.items()}
+        at.values.update((parts.states[new], each.now) for new, each in states.items())
         at.lower(parts.tables)
-        at.values[parts.row_in] = Value(stream, row.dims, row.layout, BF16)
+        at.values[parts.row_in] = replace(row, stream=stream)
         at.lower(parts.layer)
         result = self._row(parts.row_out)
-        again, out = result.stream.partition(schedule["leaves"], targets=2, name="row_out")
+        stream = result.stream
+        if states:
+            done = [each.close(at.value(at.values[new])) for new, each in states.items()]
+            stream = stream.zip(*done, name="row_and_states").item_of(0, name="row_kept")
+        again, out = stream.partition(schedule["leaves"], targets=2, name="row_out")
         back.close(again.assume_shape(back.type.shape))
-        return Value(out.assume_shape([self.asked]), result.dims, result.layout, BF16)
+        return replace(result, stream=out.assume_shape([self.asked]))

@@ -58,7 +58,7 @@ class LanguageModel:
         nodes = nodes_of(archive)
         if not is_step(nodes):
             raise InputError(f"'{path}' is no step of a language model: step_torch.capture_decoding writes one")
-        most = nodes.metas[nodes.inputs[2]].shape[2] + 1
+        most = int(archive.results[0].inputs[1].item()) + 1
         if room is not None and not 2 <= room <= most:
             raise InputError(f"the room must be 2 to {most}, for which '{path}' was captured, not {room}")
         return cls(archive, nodes, stacked(nodes, path), room or most)
@@ -197,4 +197,4 @@ def run(program: Program, backend: str, **options: Any) -> Run:
 
 def is_step(nodes: Nodes) -> bool:
     """Whether it is the decode step of a language model, which has the numbers of a token and of its place."""
-    return len(nodes.inputs) >= 4 and [nodes.metas[name].dtype for name in nodes.inputs[:2]] == ["int64", "int64"]
+    return len(nodes.inputs) >= 3 and [nodes.metas[name].dtype for name in nodes.inputs[:2]] == ["int64", "int64"]

@@ -15,6 +15,7 @@ from step.errors import InputError
 from step_torch.calling import calling
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.references import results_of
+from step_torch.states import ROWS, Past
 
 
 class Layers(nn.Module):
@@ -55,7 +56,8 @@ class Layers(nn.Module):
         accepted = inspect.signature(type(body).forward).parameters
         given: dict[str, Any] = {}
         if past:
-            given[cache_name(body)] = Past(past)
+            names = [(layer, name) for layer in range(len(past) // 2) for name in ROWS]
+            given |= Past(dict(zip(names, past, strict=True))).given(body)
         rows = next((each for each in ("inputs_embeds", "hidden_states") if each in accepted), None)
         if rows is None:  # it begins with images or sounds, and asks nothing of its layers
             for layer in self.layers:
@@ -115,37 +117,6 @@ class _Through(Exception):
     def __init__(self, rows: Tensor) -> None:
         super().__init__()
         self.rows = rows
-
-
-class Past:
-    """The cache as models see it: rows that are there, with the new ones behind, all of them in all layers."""
-
-    is_compileable = False
-
-    def __init__(self, past: Sequence[Tensor]) -> None:
-        self._past = past
-        self.is_sliding = [False] * (len(past) // 2)
-
-    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Keys and values of all rows."""
-        before, after = self._past[2 * layer : 2 * layer + 2]
-        return torch.cat([before, keys], 2), torch.cat([after, values], 2)
-
-    def get_seq_length(self, *_: Any) -> int:
-        """Rows that are there."""
-        return self._past[0].shape[2]
-
-    get_query_offset = get_seq_length
-
-    def get_mask_sizes(self, rows: int, *_: Any) -> tuple[int, int]:
-        """Rows with the new ones, of which the first one is number 0."""
-        return self.get_seq_length() + rows, 0
-
-
-def cache_name(model: Any) -> str:
-    """The name of the argument that is the cache."""
-    accepted = inspect.signature(type(model).forward).parameters
-    return next((each for each in ("cache", "past_key_values") if each in accepted), "cache")
 
 
 @contextmanager

@@ -70,13 +70,15 @@ def _steps(dt: Tensor, bias: Tensor | None, softplus: bool) -> Tensor:
 
 def _selective(
     x: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor | None = None, z: Tensor | None = None,
-    delta_bias: Tensor | None = None, delta_softplus: bool = False, return_last_state: bool = False, **_: Any,
+    delta_bias: Tensor | None = None, delta_softplus: bool = False, return_last_state: bool = False,
+    state: Tensor | None = None, **_: Any,
 ) -> Any:  # fmt: skip
     """Mamba: channels [batch, size, rows] with a decay for each number of a state."""
     x, dt, B, C = (each.transpose(1, 2) for each in (x, dt, B, C))
     dt = _steps(dt, delta_bias, delta_softplus)
     decay = torch.exp(dt[..., None] * A)
-    state, y = recurrence(*(each[:, :, None] for each in (decay, B, dt * x, C)))
+    state = None if state is None else state[:, None]
+    state, y = recurrence(*(each[:, :, None] for each in (decay, B, dt * x, C)), state=state)
     y = y[:, :, 0] if D is None else y[:, :, 0] + x * D
     y = y.transpose(1, 2) if z is None else y.transpose(1, 2) * nn.functional.silu(z)
     return (y, state[:, 0]) if return_last_state else y
@@ -95,6 +97,45 @@ def _by_head(
     state, y = recurrence(decay, key, dt[..., None] * x, query, state=initial_states)
     y = y if D is None else y + D[:, None] * x
     return (y, state) if return_final_states else y
+
+
+def _step_of_selective(
+    state: Tensor, x: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor | None = None,
+    dt_bias: Tensor | None = None, dt_softplus: bool = False, z: Tensor | None = None, **_: Any,
+) -> Tensor:  # fmt: skip
+    """A row of Mamba."""
+    rows = [each if each is None else each[..., None] for each in (x, dt, B, C, z)]
+    given = (*rows[:2], A, *rows[2:4], D, rows[4], dt_bias, dt_softplus, True)
+    y, new = _selective(*given, state=state)
+    state.copy_(new)
+    return y[..., 0]
+
+
+def _step_by_head(
+    state: Tensor, x: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor | None = None,
+    dt_bias: Tensor | None = None, dt_softplus: bool = False, **_: Any,
+) -> Tensor:  # fmt: skip
+    """A row of Mamba-2, whose numbers of heads are there for all of their sizes."""
+    D, dt_bias = (each if each is None else each[:, 0] for each in (D, dt_bias))
+    rows = [each[:, None] for each in (B, C)]
+    y, new = _by_head(
+        x[:, None], dt[:, None, :, 0], A[:, 0, 0], *rows, 1, D, dt_bias, state, dt_softplus, return_final_states=True
+    )
+    state.copy_(new)
+    return y[:, 0]
+
+
+def _step_of_convolution(
+    x: Tensor, state: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str | None = None
+) -> Tensor:
+    """A column behind those that a convolution of channels [batch, size, columns] saw last."""
+    from transformers.activations import ACT2FN
+
+    every = torch.cat([state, x], -1)
+    state.copy_(every[..., -state.shape[-1] :])
+    y = (_wide(every[..., -weight.shape[-1] :]) * weight).sum(-1, keepdim=True)
+    y = y if bias is None else y + bias[:, None]
+    return y.to(x.dtype) if activation is None else ACT2FN[activation](y.to(x.dtype))
 
 
 def _delta(
@@ -195,7 +236,10 @@ CELLS = {
 
 FORMS: dict[str, Callable[..., Any]] = {
     "mamba_selective_scan": _selective,
+    "mamba_selective_state_update": _step_of_selective,
     "mamba2_chunk_scan": _by_head,
+    "mamba2_selective_state_update": _step_by_head,
+    "causal_conv1d_update": _step_of_convolution,
     "torch_chunk_gated_delta_rule": _delta,
     "torch_recurrent_gated_delta_rule": _delta,
     "rwkv_linear_attention": _weighted,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from step import BF16, Stream
-from step.functions import Add, ExpertTiles, Scale
+from step import BF16, UINT32, Stream
+from step.functions import Add, Compare, ExpertTiles, RetileRow, Scale, Where
 from step_torch.caches import Cache, cache_of
 from step_torch.layouts import TileLayout, Value
-from step_torch.sources import Sources, Stored
+from step_torch.loops import looped
+from step_torch.lowerings.elementwise import cast, renamed
+from step_torch.sources import STREAMS, Sources, Stored
 
 
 @dataclass(kw_only=True)
@@ -75,15 +77,24 @@ class EveryLayer(Sources):
             first = first.repeat(int(extent), name=at.name("first_again"))
         return number.map(Add(), first, name=at.name("in_layer"))
 
+    @property
+    def texts(self) -> int:
+        """How many texts a row is of."""
+        return 1 if self.rows is None else self.rows.count
+
+    def of_texts(self, number: Stream, prefix: str) -> tuple[Stream, Stream]:
+        """The ``number`` of what the layer has of every text of every row, and how many rows this had by now."""
+        length = self.length
+        if self.texts > 1:
+            length = length.flatten(0, 1, name=f"{prefix}lengths_of_texts")
+            number = number.flat_map(ExpertTiles(self.layers, self.texts), name=f"{prefix}texts")
+            number = number.flatten(0, 1, name=f"{prefix}numbers_of_texts").assume_shape(length.shape)
+        return number, length
+
     def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
         """Caches of all layers, empty, of which every row finds those of its layer."""
-        at, heads = self.importer, keys.data.shape[1]
-        texts = 1 if self.rows is None else self.rows.count
-        number, length = self.number, self.length
-        if texts > 1:
-            length = length.flatten(0, 1, name=f"{prefix}lengths_of_texts")
-            number = number.flat_map(ExpertTiles(self.layers, texts), name=f"{prefix}texts")
-            number = number.flatten(0, 1, name=f"{prefix}numbers_of_texts").assume_shape(length.shape)
+        at, heads, texts = self.importer, keys.data.shape[1], self.texts
+        number, length = self.of_texts(self.number, prefix)
         if heads > 1:
             length = length.repeat(heads, name=f"{prefix}heads").flatten(0, 1, name=f"{prefix}lengths")
             number = number.flat_map(ExpertTiles(self.layers * texts, heads), name=f"{prefix}of_layer")
@@ -95,3 +106,49 @@ class EveryLayer(Sources):
                 np.zeros((), ml_dtypes.bfloat16), (rows, given.data.shape[-1])
             )
         return cache
+
+
+class State:
+    """State that every layer has of every text: ``now`` is that in front of a row, and `close` takes the one behind.
+
+    Memory has those of all layers, and last the one in front of the first row of a text.
+    """
+
+    def __init__(self, sources: EveryLayer, given: Stored) -> None:
+        at, graph, prefix = sources.importer, sources.importer.graph, f"{given.name}_cache_"
+        self.sources, self.prefix, count = sources, prefix, sources.layers * sources.texts
+        own = sources.natural_layout(given, ragged=False)
+        loops = () if sources.rows is None else (replace(sources.rows, count=sources.texts),)
+        layout = replace(own, loops=(*loops, *own.loops))
+        self.tiles, dtype = prod(own.extents), STREAMS[given.data.dtype.name]
+        shape = ((count + 1) * given.data.size // given.width, given.width)
+        self.tensor = graph.tensor(f"{prefix}state", shape, dtype)
+        at.inputs[self.tensor.name] = np.tile(given.data.reshape(-1, given.width), (count + 1, 1))
+        row = graph.constant(0, dtype=UINT32, reference=sources.reference, name=f"{prefix}row")
+        number, length = sources.of_texts(sources.number.map(Add(), row, name=f"{prefix}now"), prefix)
+        zero, last = (
+            graph.constant(each, dtype=UINT32, reference=number, name=f"{prefix}{name}")
+            for name, each in (("zero", 0), ("first", count))
+        )
+        begins = length.map(Compare("=="), zero, name=f"{prefix}begins")
+        before = begins.map(Where(), last, number, name=f"{prefix}before")
+        found = self._addresses(before, layout.extents).load_random(self.tensor, tile=layout.tile, name=f"{prefix}load")
+        read = self._addresses(number, layout.extents).zip(found, name=f"{prefix}read")
+        self.address = read.item_of(0, name=f"{prefix}behind")
+        self.now = Value(found, given.dims, layout, dtype)
+
+    def _addresses(self, number: Stream, extents: tuple[int, ...]) -> Stream:
+        """Addresses of all tiles of the states of these numbers."""
+        sources, count = self.sources, self.sources.layers * self.sources.texts + 1
+        if self.tiles > 1:
+            number = number.flat_map(ExpertTiles(count, self.tiles)).flatten(0, 1)
+        return looped(sources.importer, number, sources.reference.shape[0], extents) if extents else number
+
+    def close(self, new: Value) -> Stream:
+        """An element for every row as soon as its ``new`` state is in memory."""
+        at, now = self.sources.importer, self.now
+        value = at.joiner.to(renamed(at, new, now.dims), now.layout, "a state is kept")
+        stream = cast(at, value.stream, now.dtype)
+        done = stream.store_random(self.tensor, self.address, name=f"{self.prefix}store")
+        rank = len(now.layout.loops)
+        return done.accum(RetileRow(), rank=rank, name=f"{self.prefix}stored") if rank else done

@@ -138,11 +138,15 @@ class Sources:
         Every reader reads it from memory again, so that nobody waits for another one: a residual needs no channel that
         holds it.
         """
+        return self.read(given, self.natural_layout(given, ragged=ragged))
+
+    def natural_layout(self, given: Stored, *, ragged: bool) -> TileLayout:
+        """The layout of that."""
         axes, columns = given.axes
         row = axes[-1] if axes else None
         loop, rows = blocks(row, self.importer.rows(given, row, ragged=ragged) if row else 1)
         outer = (AxisPart(axis, axis.extent) for axis in axes[:-1])
-        return self.read(given, TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None)))
+        return TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None))
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``; the last of a ragged axis is there again and again."""

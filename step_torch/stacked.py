@@ -40,6 +40,8 @@ class Stacked:
     last: str
     parameters: dict[str, list[str]]
     """Of each parameter of the first layer, by its name among the values: the weights of all layers."""
+    states: dict[str, str]
+    """Of each state that the first layer makes: the input that is the one before."""
 
 
 def stacked(nodes: Nodes, path: object) -> Stacked:
@@ -63,7 +65,10 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     entry = needed(before, [row_in])
     tables = tuple(node for node in before if node not in entry)
     parameters = {name: [own[at] for _, own in shapes] for at, name in enumerate(_own(first, nodes))}
-    return Stacked(len(layers), entry, tables, tuple(first), tuple(behind), row_in, row_out, last, parameters)
+    new = nodes.outputs[1:]
+    states = dict(zip(new, nodes.inputs[len(nodes.inputs) - len(new) :], strict=True))
+    states = {each: name for each, name in states.items() if each in made[0]}
+    return Stacked(len(layers), entry, tables, tuple(first), tuple(behind), row_in, row_out, last, parameters, states)
 
 
 def _alike(layers: list[list[TorchNode]], of: Nodes) -> bool:
@@ -90,6 +95,7 @@ def _parts(nodes: Nodes, path: object) -> tuple[list[list[TorchNode]], list[Torc
 def _row_in(layers: list[list[TorchNode]], nodes: Nodes, path: object) -> str:
     """The value that goes into the first layer: the others do not read it, as they do tables."""
     given = {*(name for node in layers[0] for name in node.results), *nodes.parameters, *nodes.inputs}
+    given.update(node.name for node in nodes.nodes if node.op == "aten.clone.default" and given.issuperset(node.reads))
     entering = dict.fromkeys(name for node in layers[0] for name in node.reads if name not in given)
     others = {name for layer in layers[1:] for node in layer for name in node.reads}
     rows = [name for name in entering if name not in others] if layers[1:] else list(entering)[:1]

@@ -1,0 +1,152 @@
+"""State that layers keep from step to step, as models of transformers see it: keys and values, or what recurs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Kept = Mapping[tuple[int, str], Tensor]
+"""What layers keep, by their numbers and its names: keys and values, to which rows are added, then what is replaced."""
+
+ROWS = ("keys", "values")
+
+
+class Past:
+    """The cache as models see it: rows that are there with the new ones behind, all of them in all layers, and states
+    that are changed in place."""
+
+    is_compileable = False
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = {(layer, name): each if name in ROWS else each.clone() for (layer, name), each in kept.items()}
+        self.is_sliding = [False] * len({layer for layer, _ in kept})
+
+    @property
+    def states(self) -> list[Tensor]:
+        """All states behind the step."""
+        return [each for (_, name), each in self._kept.items() if name not in ROWS]
+
+    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+        """Keys and values of all rows."""
+        before, after = (self._kept[layer, name] for name in ROWS)
+        return torch.cat([before, keys], 2), torch.cat([after, values], 2)
+
+    def get_seq_length(self, *_: Any) -> int:
+        """Rows that are there."""
+        return next((each.shape[2] for (_, name), each in self._kept.items() if name in ROWS), 0)
+
+    get_query_offset = get_seq_length
+
+    def get_mask_sizes(self, rows: int, *_: Any) -> tuple[int, int]:
+        """Rows with the new ones, of which the first one is number 0."""
+        return self.get_seq_length() + rows, 0
+
+    def get_conv_state(self, layer: int, state_idx: int = 0) -> Tensor:
+        """Columns that a convolution saw last."""
+        return self._kept[layer, f"conv_states_{state_idx}"]
+
+    def get_recurrent_state(self, layer: int, state_idx: int = 0) -> Tensor:
+        """What recurs."""
+        return self._kept[layer, f"recurrent_states_{state_idx}"]
+
+    def update_conv_state(self, new: Tensor, layer: int, state_idx: int = 0, **_: Any) -> Tensor:
+        """The columns with ``new`` ones behind, of which the last are kept."""
+        kept = self.get_conv_state(layer, state_idx)
+        every = torch.cat([kept, new], -1)
+        kept.copy_(every[..., -kept.shape[-1] :])
+        return every
+
+    def update_recurrent_state(self, new: Tensor, layer: int, state_idx: int = 0, **_: Any) -> Tensor:
+        """The ``new`` state."""
+        return self.get_recurrent_state(layer, state_idx).copy_(new)
+
+    def has_previous_state(self, *_: Any) -> bool:
+        """Whether there was a step before."""
+        return True
+
+    def is_recording_past(self, *_: Any) -> bool:
+        """Whether earlier states are kept, too."""
+        return False
+
+    def given(self, model: Any) -> dict[str, Any]:
+        """The argument of ``model`` that it is; RWKV has each of its states for all layers."""
+        name = cache_name(model)
+        names = dict.fromkeys(each for _, each in self._kept)
+        return {name: [_OfLayers(self._kept, each) for each in names] if name == RWKV else self}
+
+
+class _OfLayers:
+    """A state as one tensor [batch, size, layers], of which each layer reads and writes its own."""
+
+    def __init__(self, kept: dict[tuple[int, str], Tensor], name: str) -> None:
+        self._kept, self._name = kept, name
+
+    def __getitem__(self, at: tuple[slice, slice, int]) -> Tensor:
+        return self._kept[at[2], self._name]
+
+    def __setitem__(self, at: tuple[slice, slice, int], new: Tensor) -> None:
+        self._kept[at[2], self._name] = new
+
+
+RWKV = "state"
+"""The name of the cache in RWKV, which is a list of tensors."""
+
+
+def cache_name(model: Any) -> str:
+    """The name of the argument that is the cache."""
+    accepted = inspect.signature(type(model).forward).parameters
+    return next((each for each in ("cache", "past_key_values", RWKV) if each in accepted), "cache")
+
+
+def kept_behind(model: Any, tokens: Tensor) -> dict[tuple[int, str], Tensor]:
+    """What all layers keep behind ``tokens``, keys and values first."""
+    name = cache_name(model)
+    if name == RWKV:
+        found = model(tokens, use_cache=True).state
+        return {
+            (layer, str(at)): each[..., layer]
+            for layer in range(len(model.base_model.blocks))
+            for at, each in enumerate(found)
+        }
+    cache = _cache(model.config)
+    model(tokens, use_cache=True, **{name: cache})
+    every = ((number, *each) for number, layer in enumerate(cache.layers) for each in _kept(layer))
+    return {(number, name): each for number, name, each in sorted(every, key=lambda each: each[1] not in ROWS)}
+
+
+def _cache(config: Any) -> Any:
+    """A cache of all rows, with states where layers have such."""
+    from transformers.cache_utils import DynamicCache, DynamicLayer, LinearAttentionCacheLayerMixin
+
+    layers = DynamicCache(config=config).layers
+    if not any(isinstance(each, LinearAttentionCacheLayerMixin) for each in layers):
+        return DynamicCache()
+    cache = DynamicCache(config=config)
+    cache.layers = [each if isinstance(each, LinearAttentionCacheLayerMixin) else DynamicLayer() for each in layers]
+    return cache
+
+
+def _kept(layer: Any) -> Iterator[tuple[str, Tensor]]:
+    if getattr(layer, "keys", None) is not None:
+        yield from ((name, getattr(layer, name)) for name in ROWS)
+    for kind in ("conv_states", "recurrent_states"):
+        some = getattr(layer, kind, {})
+        yield from ((f"{kind}_{number}", each) for number, each in some.items() if each is not None)
+
+
+def first_states(kept: Kept, room: int) -> list[Tensor]:
+    """What is ``kept`` in front of the first token: states, and rows that are none yet, for ``room`` tokens."""
+    return [
+        torch.zeros(1, each.shape[1], room - 1, each.shape[3], dtype=torch.bfloat16)
+        if name in ROWS
+        else torch.full_like(each, -1e30 if name == LARGEST else 0.0)
+        for (_, name), each in kept.items()
+    ]
+
+
+LARGEST = "4"
+"""The state of RWKV that is the largest weight so far."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -100,6 +101,24 @@ def cache_name(model: Any) -> str:
     """The name of the argument that is the cache."""
     accepted = inspect.signature(type(model).forward).parameters
     return next((each for each in ("cache", "past_key_values", RWKV) if each in accepted), "cache")
+
+
+@contextmanager
+def unscaled(model: Any) -> Iterator[None]:
+    """The layers of RWKV have their own weights meanwhile: in BF16 there is no need for smaller rows behind some."""
+    body = getattr(model, "base_model", model)
+    if not hasattr(body, "_rescale_layers"):
+        yield
+        return
+    if body.layers_are_rescaled:
+        body.training = True
+        body._rescale_layers()
+        body.training = False
+    every, body.config.rescale_every = body.config.rescale_every, 0
+    try:
+        yield
+    finally:
+        body.config.rescale_every, body.layers_are_rescaled = every, False
 
 
 def kept_behind(model: Any, tokens: Tensor) -> dict[tuple[int, str], Tensor]:

@@ -50,7 +50,7 @@ def language(name: str) -> nn.Module:
         for each in made.parameters():
             random = torch.randn_like(each)
             each.copy_(1 + random / 4 if each.ndim == 1 else random / each.shape[-1] ** 0.5)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def layer(name: str, rows: int, path: Path) -> Imported:

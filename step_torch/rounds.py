@@ -158,7 +158,7 @@ class EveryLayer(Sources):
         return cache
 
 
-class State:
+class KeptState:
     """State that every layer keeps: ``now`` is the one in front of a row, and `close` takes the one behind.
 
     Memory has those of all layers, and last the one in front of the first row of a text.

@@ -38,7 +38,7 @@ from step_torch.layers import is_complex, kinds_of, name_of, tables, turning
 from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references, results_of
-from step_torch.states import Past, first_states, kept_behind
+from step_torch.states import Past, first_states, kept_behind, unscaled
 
 _OURS = (
     "capturing", "decompositions", "known", "layers", "marks", "sights", "references", "calling", "recurrences",
@@ -119,7 +119,7 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
         raise InputError(
             f"{type(model).__name__} has {body.wpe.num_embeddings} positions: room can not be {room}, for more tokens"
         )
-    with calling(model, f"{type(model).__name__} can not be captured", always=True), torch.no_grad():
+    with calling(model, f"{type(model).__name__} can not be captured", always=True), torch.no_grad(), unscaled(model):
         return _capture_decoding(model.eval(), path, room, prompts)
 
 

@@ -48,9 +48,15 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     """The parts of ``nodes``; raises `InputError` where they are no stack of equal layers."""
     each, before, behind = _parts(nodes, path)
     sizes = [size for size in range(1, MOST_KINDS + 1) if len(each) % size == 0]
-    groups = [[[*chain(*each[at : at + size])] for at in range(0, len(each), size)] for size in sizes]
+    more = len(each[0]) - len(each[-1])  # in front of the first layer alone, as a norm of embeddings
+    groups = [
+        (lead, [[*chain(*each[at : at + size])][lead * (at == 0) :] for at in range(0, len(each), size)])
+        for size in sizes
+        for lead in sorted({0, max(0, more)})
+    ]
     tables = {name for node in before for name in node.results} & {*_reads(each[1:])} - _copies(nodes)
-    layers = next((some for some in groups if _alike(some, nodes, tables)), groups[0])
+    lead, layers = next((some for some in groups if _alike(some[1], nodes, tables)), groups[0])
+    before += each[0][:lead]
     first, shapes = layers[0], [_shape(each, nodes, tables) for each in layers]
     for number, (shape, _) in enumerate(shapes):
         if shape != shapes[0][0]:

@@ -133,6 +133,24 @@ def cache_name(model: Any) -> str:
     return next((each for each in ("cache", "past_key_values", RWKV) if each in accepted), "cache")
 
 
+@contextmanager
+def unscaled(model: Any) -> Iterator[None]:
+    """The layers of RWKV have their own weights meanwhile: in BF16 there is no need for smaller rows behind some."""
+    body = getattr(model, "base_model", model)
+    if not hasattr(body, "_rescale_layers"):
+        yield
+        return
+    if body.layers_are_rescaled:
+        body.training = True
+        body._rescale_layers()
+        body.training = False
+    every, body.config.rescale_every = body.config.rescale_every, 0
+    try:
+        yield
+    finally:
+        body.config.rescale_every, body.layers_are_rescaled = every, False
+
+
 def kept_behind(model: Any, tokens: Tensor) -> dict[tuple[int, str], Tensor]:
     """What all layers keep behind ``tokens``, keys and values first."""
     name = cache_name(model)

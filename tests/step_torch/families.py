@@ -16,22 +16,16 @@ LATENT = {
     "n_routed_experts": 4, "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1, "head_dim": 8,
     "num_key_value_heads": 4,
 }  # fmt: skip
-LINEAR = {
-    "linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_key_head_dim": 8, "linear_value_head_dim": 8,
-    "shared_expert_intermediate_size": 32, "layer_types": ["linear_attention", "full_attention"],
-}  # fmt: skip
 TWO = {**capturing.COMMON, "num_hidden_layers": 2}
 
 FAMILIES: dict[str, tuple[str, dict[str, Any], str, list[str]]] = {
     "Llama4": ("Llama4TextConfig", {**TWO, **ROUTED, "intermediate_size_mlp": 64, "attention_chunk_size": 4},
      "Llama4ForCausalLM does something else at transformers/models/llama4/modeling_llama4.py:",
      ["attention in chunks (chunked_attention)"]),
-    "Rwkv": ("RwkvConfig",
-     {"hidden_size": 32, "num_hidden_layers": 2, "attention_hidden_size": 32, "intermediate_size": 64},
-     "RwkvForCausalLM sees tokens before it in another way than one by one: ",
-     ["recurrent state instead of keys and values: 'rwkv.blocks.0' is a RwkvBlock"]),
-    "Qwen3Next": ("Qwen3NextConfig", {**TWO, **ROUTED, **LINEAR}, "Qwen3NextForCausalLM can not be captured: in ",
-     ["recurrent state instead of keys and values: 'model.layers.0.linear_attn' is a Qwen3NextGatedDeltaNet"]),
+    "RecurrentGemma": ("RecurrentGemmaConfig",
+     {**TWO, "lru_width": 32, "num_hidden_layers": 3},
+     "RecurrentGemmaForCausalLM sees tokens before it in another way than one by one: ",
+     ["recurrent state that is not in the cache: 'model.layers.0.temporal_block' is a RecurrentGemmaRecurrentBlock"]),
 }  # fmt: skip
 """By the names of their classes: the configuration, its sizes, and lines of the error: its begin, and others."""
 

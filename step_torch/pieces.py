@@ -106,7 +106,7 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     dims = with_dim(lead.dims, dim, new)
     values = [_named(each, dims) for each in values]
     columns = next((each.layout.columns.axis for each in values if each.layout.columns), None)
-    values = [at.joiner.facing(each, columns, WHY) for each in values]
+    values = [_in_columns(at, at.joiner.facing(each, columns, WHY)) for each in values]
     for axis in (axis for axes in dims for axis in axes):
         most = gcd(*(_count(each, axis) for each in values), *(extents if axis == new else ()))
         values = [in_blocks(at, each, axis, most)[0] for each in values]
@@ -129,6 +129,15 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     made = Value(stream, dims, layout, dtype)
     beside = layout.columns is not None and layout.columns.axis == new
     return at.joiner.columns(made, new.extent, "columns lie side by side") if beside else made
+
+
+def _in_columns(at: Importer, value: Value) -> Value:
+    """``value`` without rows that count along the axis of its columns."""
+    rows, columns = value.layout.rows, value.layout.columns
+    if rows is None or columns is None or rows.axis != columns.axis:
+        return value
+    value = at.joiner.rows(value, 1, WHY)
+    return replace(value, layout=replace(value.layout, rows=None))
 
 
 def _named(value: Value, dims: Dims) -> Value:

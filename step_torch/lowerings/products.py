@@ -21,6 +21,7 @@ from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings import shapes
 from step_torch.lowerings.elementwise import add, alongside
 from step_torch.nodes import TorchNode
+from step_torch.pieces import merged
 from step_torch.registry import lowers
 from step_torch.sources import Stored, is_parameter, supported
 
@@ -224,6 +225,8 @@ def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:
         x, y = _batched(at, x, y), _batched(at, y, x)
     x = at.whole_rows(x, why)
     *outer, inner = x.dims
+    if len(y.dims[-2]) > len(inner):
+        y = merged(at, y, -2)
     x = below(at, x, [*chain(*outer[batches:])], why)
     names = dict(zip(chain(*y.dims[:-1]), chain(*outer[:batches], inner), strict=True))
     names |= {axis: TensorAxis(at.name("columns"), axis.extent) for axis in y.dims[-1]}

@@ -131,12 +131,17 @@ def capture_writing(name: str, folder: Path = CAPTURED) -> Path:
     return path
 
 
+def train() -> Any:
+    """The script that trained the models of the examples."""
+    sys.path.insert(0, str(EXAMPLES / "tiny_lm"))
+    found = importlib.import_module("train")
+    sys.path.pop(0)
+    return found
+
+
 def tiny(name: str) -> nn.Module:
     """The model ``name`` of the examples, with the weights of its file."""
-    sys.path.insert(0, str(EXAMPLES / "tiny_lm"))
-    train = importlib.import_module("train")
-    sys.path.pop(0)
-    made = train.make(name).to(torch.bfloat16).eval()
+    made = train().make(name).to(torch.bfloat16).eval()
     places = {"embedding.": "model.embed_tokens.", "head.": "lm_head.", "norm.": "model.norm."}
     found = dict[str, torch.Tensor]()
     for own, each in read_archive(EXAMPLES / name / "model.pt2").weights.items():

@@ -44,7 +44,7 @@ def check_packing(config: Any, names: Iterable[str], says: Callable[[str], str])
 
 
 def unpacked_layers(
-    state: Mapping[str, Tensor], config: Mapping[str, Any], says: Callable[[str], str]
+    state: Mapping[str, Tensor], config: Any, says: Callable[[str], str]
 ) -> dict[str, QuantizedLinear]:
     """The linear layers in ``state`` by their paths, as the ``config`` of a quantization says."""
     paths = (name.removesuffix(".qweight") for name in state if name.endswith(".qweight"))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +69,8 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         check_readable(self.folder / "config.json")
-        check_packing(getattr(self.config, "quantization_config", None), self._says)
         expect(self.kind and self.names, self._says("has no weights"), InputError)
+        check_packing(getattr(self.config, "quantization_config", None), chain(*self.names.values()), self._says)
 
     @cached_property
     def config(self) -> Any:

@@ -124,7 +124,7 @@ def _looped_as(at: Importer, stream: Stream, like: Stream) -> Stream:
 
 
 @lowers(OP)
-def quantized_linear(at: Importer, x: Any, weight: Any, scales: Any, bias: Any = None, bits: int = 8) -> Any:
+def quantized_linear(at: Importer, x: Any, weight: Any, scales: Any, bias: Any = None, bits: Bits = 8) -> Any:
     """x @ weight^T + bias by integers: weights of 8 or 4 bits with scales, rows in 8 bits with a scale of their own."""
     given = [each for each in (weight, scales, bias) if each is not None]
     supported(all(map(is_parameter, given)), "weights or scales that are no parameters")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import prod
+from math import ceil, log2, prod
 
 import numpy as np
 
@@ -17,8 +17,11 @@ NARROW, WIDEST, STEP, TERMS = 128, 4096, 64, 16
 """Weights up to so many columns are narrow; the most columns of a tile that is chosen, and
 the most rows; terms of a fused sum that are added at once."""
 
-WEIGHTS = {"aten.linear.default": (1, True), "aten.addmm.default": (2, False), "aten.mm.default": (1, False)}
-"""Which argument of a product its weight is, and whether that has a row for every column of the result."""
+WEIGHTS = {
+    "aten.linear.default": (0, 1), "aten.addmm.default": (1, 2), "aten.mm.default": (0, 1),
+    "step.quantized_linear.default": (0, 1, 2),
+}  # fmt: skip
+"""Which arguments of a product its rows, its weight and the scales of that are."""
 
 
 @dataclass(frozen=True)
@@ -29,23 +32,21 @@ class WeightProduct:
     rows: int
     depth: int
     columns: int
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of the weight."""
-        return 2 * self.depth * self.columns
+    bytes: int
+    """Bytes of the weight, with its scales."""
+    whole: bool = False
+    """Whether it is of integers, by groups of its depth."""
 
 
 def products(nodes: Nodes, weights: Mapping[str, np.ndarray]) -> list[WeightProduct]:
     """All products with a parameter of the module."""
     found = list[WeightProduct]()
     for node in nodes.nodes:
-        at, transposed = WEIGHTS.get(node.op, (None, False))
-        target = None if at is None else nodes.parameters.get(getattr(node.args[at], "name", ""))
-        if target is not None:
-            depth, columns = reversed(weights[target].shape) if transposed else weights[target].shape
-            x = node.args[1 if node.op == "aten.addmm.default" else 0].name
-            found.append(WeightProduct(x, prod(nodes.metas[node.name].shape[:-1]), depth, columns))
+        x, *own = (getattr(node.args[at], "name", "") for at in WEIGHTS.get(node.op, (0,) * bool(node.args)))
+        if own and all(each in nodes.parameters for each in own):
+            (*rows, columns), depth = nodes.metas[node.name].shape, nodes.metas[x].shape[-1]
+            size = sum(weights[nodes.parameters[each]].nbytes for each in own)
+            found.append(WeightProduct(x, prod(rows), depth, columns, size, len(own) > 1))
     return found
 
 
@@ -53,21 +54,30 @@ def chosen(tiling: Tiling, given: Sequence[WeightProduct], fabric: FabricConfig)
     """``tiling`` with all that it leaves open, and what was chosen, and why.
 
     A single row reads each weight for itself. Tiles then have all columns, in steps of the depth: so most sums go on
-    side by side, as each waits for its last addition. Loads that are slower than memory are several.
+    side by side, as each waits for its last addition. Loads that are slower than memory are several. Units of integers
+    have no more columns than all of them need to multiply what memory brings.
     """
     widest = max((each.columns for each in given), default=0)
     if tiling.columns is not None or widest <= NARROW or any(each.rows > 1 for each in given):
         return tiling, ""
-    units = tiling.side_by_side if tiling.side_by_side > 1 else max(1, int(fabric.memory.bandwidth / _of_one(fabric)))
-    found = replace(tiling, columns=min(widest, WIDEST), depth=tiling.depth or STEP, side_by_side=units)
+    columns = min(widest, WIDEST)
+    loads = fabric.memory.bandwidth / _of_one(fabric)
+    units = max(1, int(loads))
+    if any(each.whole for each in given):
+        comes = fabric.memory.bandwidth * max(each.depth * each.columns / each.bytes for each in given if each.whole)
+        units = max(ceil(loads), ceil(comes / columns))
+        columns = min(columns, 1 << ceil(log2(comes / units)))
+    units = tiling.side_by_side if tiling.side_by_side > 1 else units
+    found = replace(tiling, columns=columns, depth=tiling.depth or STEP, side_by_side=units)
     least = sum(each.bytes for each in given) / fabric.memory.bandwidth
     times = _cycles(found, given, fabric) / least
     fused = _cycles(replace(found, sum="fused"), given, fabric) / least
-    waits = fabric.stages * sum(max(each.depth for each in same) for same in _at_once(given)) / least
+    summed = [each for each in given if not each.whole]
+    waits = fabric.stages * sum(max(each.depth for each in same) for same in _at_once(summed)) / least
     return found, (
         f"a row takes at least {times:.1f} times the {least:,.0f} cycles in which memory reads all weights"
         + f": additions in order, one behind the other, take {waits:.1f} times; {fused:.1f} times with sum='fused'"
-        * (tiling.sum == "ordered")
+        * (tiling.sum == "ordered" and len(summed) > 0)
     )
 
 
@@ -88,7 +98,9 @@ def _cycles(tiling: Tiling, given: Sequence[WeightProduct], fabric: FabricConfig
     for same in _at_once(given):
         loads = max(each.bytes / tiling.side_by_side for each in same) / _of_one(fabric)
         sums = [
-            each.depth
+            each.depth * each.columns / tiling.columns / tiling.side_by_side
+            if each.whole
+            else each.depth
             * -(-each.columns // tiling.columns)
             * max(turn, width / tiling.side_by_side / fabric.matmul_lanes)
             for each in same

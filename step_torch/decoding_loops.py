@@ -16,7 +16,7 @@ from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.lowerings.elementwise import cast
 from step_torch.ragged import filled
-from step_torch.rounds import EveryLayer, State
+from step_torch.rounds import EveryLayer, KeptState
 from step_torch.sampling import DRAWN
 from step_torch.sources import Sources
 
@@ -193,7 +193,7 @@ class DecodingLoops:
             at, reference=stream, numbers=numbers, rows=self.rows, layers=count, weights=weights, length=position,
             room=self.model.room, number=number, first=schedule.get("first"), more=schedule.get("more"),
         )  # fmt: skip
-        states = {new: State(at.sources, at.values[name]) for new, name in parts.states.items()}
+        states = {new: KeptState(at.sources, at.values[name]) for new, name in parts.states.items()}
         at.values.update((parts.states[new], each.now) for new, each in states.items())
         at.lower(parts.tables)
         at.values[parts.row_in] = replace(row, stream=stream)

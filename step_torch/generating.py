@@ -90,9 +90,10 @@ class LanguageModel:
         every: bool = False,
         chunk: int = 1,
     ) -> Batch:
-        """The order of rows for one prompt, or for several, which share so many ``slots``, by default one for each.
+        """The order of rows for one prompt, or for several, which share so many ``slots``: by default one for each, or
+        one where layers keep states.
 
-        ``chunk``: the most rows of a prompt in a tile. Raises what `program` raises for prompts and counts.
+        ``chunk``: the most rows of a prompt in a tile. Raises what `program` raises for prompts, counts and slots.
         """
         several = len(prompt) > 0 and not np.isscalar(prompt[0])
         prompts = prompt if several else [prompt]
@@ -101,7 +102,9 @@ class LanguageModel:
             raise InputError(f"there are {len(prompts)} prompts, and {len(counts)} numbers of tokens")
         requests = [self._request(*each, past) for each in zip(prompts, counts, strict=True)]
         alone = self.parts.count == 1  # rows of one layer have to wait for each other
-        slots = slots or len(requests)
+        slots = slots or (1 if self.parts.states else len(requests))
+        if self.parts.states and slots > 1:
+            raise InputError(f"layers of '{self.archive.path}' keep states, of one text at a time: slots must be 1")
         if chunk > 1 and slots > 1:
             raise InputError(f"a chunk of {chunk} rows is of one prompt: there must be one slot, not {slots}")
         if chunk > 1 and self.parts.states:

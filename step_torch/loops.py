@@ -39,8 +39,7 @@ def filtered(at: Importer, value: Value, wanted: np.ndarray) -> Stream:
 def looped(at: Importer, stream: Stream, rounds: Dim, extents: Sequence[int]) -> Stream:
     """``rounds`` of loops of these ``extents`` out of one loop."""
     if extents:
-        if stream.shape != (rounds * prod(extents),):
-            stream = stream.assume_shape([rounds * prod(extents)])
+        stream = stream.assume_shape([rounds * prod(extents)])
         for place in range(len(extents)):  # from the outside, where extents may be dynamic
             stream = stream.reshape(prod(extents[place:]), name=at.name("loop"))[0]
     return stream.assume_shape([rounds, *extents])

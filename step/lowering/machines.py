@@ -36,23 +36,28 @@ class Card:
     gigabytes: float
     parts: Mapping[str, int]
 
-    def at(self, megahertz: float | None = None) -> MemoryConfig:
-        """The memory as a fabric of this clock sees it, by default of the assumed one.
+    def at(self, megahertz: float | None = None, *, together: int = 1) -> MemoryConfig:
+        """The memory as a fabric of this clock, by default the assumed one, sees it; so many channels go ``together``.
 
         A beat has the bytes that a channel moves in a cycle, rounded up to a power of two. Each load has its tensor in
         a channel, the next one in the next (`REGION`): so all channels are busy, and rows stay open.
         """
         period = round(10**6 / (megahertz or self.megahertz))
-        made = MemoryConfig.preset(self.memory, channels=self.channels)
+        made = MemoryConfig.preset(self.memory, channels=self.channels // together)
         assert made.dram is not None
-        moved = made.dram.burst_bytes * period / (made.dram.burst * made.dram.clock_ps)
+        moved = together * made.dram.burst_bytes * period / (made.dram.burst * made.dram.clock_ps)
         beat_bytes = 1 << math.ceil(math.log2(moved))
         return replace(
             made,
             beat_bytes=beat_bytes,
-            interleave=REGION // beat_bytes,
+            interleave=together * REGION // beat_bytes,
             latency=math.ceil(1000 * self.latency_ns / period),
-            dram=replace(made.dram, fabric_ps=period),
+            dram=replace(
+                made.dram,
+                fabric_ps=period,
+                burst_bytes=together * made.dram.burst_bytes,
+                row_bytes=together * made.dram.row_bytes,
+            ),
         )
 
 
@@ -60,8 +65,7 @@ REGION = 1 << 24
 """Bytes of a tensor that lie in a channel of a machine before the next ones lie in the next channel."""
 
 MACHINES = {
-    name: Card(name, **each)
-    for name, each in json.loads(Path(__file__).with_name("machines.json").read_text()).items()
+    name: Card(name, **each) for name, each in json.loads(Path(__file__).with_name("machines.json").read_text()).items()
 }
 """Machines by name; the file has their sources."""
 

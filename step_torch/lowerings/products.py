@@ -81,14 +81,18 @@ class Product:
             at.node = before  # where it fails, that is the product's
         return self.made[size]
 
+    def shares(self, at: Importer) -> int:
+        """Shares of the columns that have units of their own, at most."""
+        return at.tiling.side_by_side
+
     def widest(self, at: Importer) -> int:
         """Columns of a block where nobody asks for another number."""
         return fitting(self.axis.extent, at.tiling.most_columns)
 
     def _made(self, at: Importer, size: int) -> Value:
         wide = self.widest(at)
-        if at.tiling.side_by_side > 1 and not self.by_groups:
-            whole = self._side_by_side(at, dividing(self.axis.extent, at.tiling.side_by_side))
+        if (shares := dividing(self.axis.extent, self.shares(at))) > 1:
+            whole = self._side_by_side(at, shares)
         elif (at.tiling.depth is not None or self.by_groups) and wide > size and wide % size == 0:
             whole = self.value(at, wide)
         else:

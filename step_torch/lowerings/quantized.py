@@ -13,7 +13,7 @@ from step.functions import Add, Dequantize, Matmul, Mul
 from step.functions.dequantize import Bits, packed, unpacked
 from step.library import quantize_rows
 from step_torch.importing import Importer
-from step_torch.layouts import TensorAxis, TileLayout, Value, dividing, fitting, sizes, whole
+from step_torch.layouts import TensorAxis, TileLayout, Value, fitting, sizes, whole
 from step_torch.loops import looped
 from step_torch.lowerings.products import Product
 from step_torch.registry import lowers
@@ -45,7 +45,7 @@ class QuantizedProduct(Product):
         count, why = self.scales.data.shape[1], "a product of integers takes a group of its depth at a time"
         rows, row_scales = (self.again(at, replace(x, stream=each), layout) for each in _quantised_rows(at, x))
         pieces = at.joiner.columns(rows, x.dims[-1][0].extent // count, why).stream
-        units = dividing(count, self._units(at))
+        units = next(each for each in range(min(count, self._units(at)), count + 1) if count % each == 0)
         weights = [self._read(at, self.weight, layout, self.bits, number, units) for number in range(units)]
         multiply = Matmul(out=INT32, bits=self.bits)
         parts = _taken_apart(at, pieces, units, weights[0])
@@ -57,8 +57,11 @@ class QuantizedProduct(Product):
         total = scaled.accum(Add(), name=at.name("sum")) if count > 1 else scaled
         return total.map(Mul(self.out), row_scales.stream, name=at.name("sized"))
 
+    def shares(self, at: Importer) -> int:
+        return -(-self._units(at) // self.scales.data.shape[1])
+
     def _units(self, at: Importer) -> int:
-        """Units with which all products of the rows multiply as many weights a cycle as the tiling says."""
+        """Units with which all products of the same rows have as many columns as the tiling has side by side."""
         same = (node for node in at.nodes.nodes if node.op == OP and node.args[0] == self.node.args[0])
         columns = sum(min(at.nodes.metas[node.name].shape[-1], at.tiling.most_columns) for node in same)
         return -(-at.tiling.most_columns * at.tiling.side_by_side // columns)
@@ -109,7 +112,7 @@ def _in_turns(at: Importer, products: list[Stream], like: Stream) -> Stream:
     """The products of all groups in order, in the loops of ``like``."""
     if len(products) == 1:
         return products[0]
-    flat = [each.flatten(0, each.rank, name=at.name("flat")) for each in products]
+    flat = [each.flatten(0, each.rank, name=at.name("flat")) if each.rank else each for each in products]
     turns = at.graph.turns(len(flat), [range(len(flat))], reference=flat[0], name=at.name("in_order"))
     gathered = at.graph.reassemble(flat, turns, order="index", name=at.name("gathered"))
     gathered = gathered.assume_shape([*flat[0].shape, len(flat)]).flatten(0, 1, name=at.name("all"))
@@ -134,6 +137,7 @@ def quantized_linear(at: Importer, x: Any, weight: Any, scales: Any, bias: Any =
         f"{list(scales.data.shape)} for rows of {depth}; int8 [columns, depth * bits / 8] of 4 or 8 and bfloat16 or "
         "float32 [columns, groups] have a lowering",
     )
+    at.notes[f"rows in 8 bits, and weights in {bits} with a scale for {depth // groups}: sums are of integers"] = None
     weight, scales = (replace(each, is_constant=True) for each in (weight, scales))
     axis = TensorAxis(f"{at.node.name}_columns", columns)
     dims = (*x.dims[:-1], (axis,) if columns > 1 else ())

@@ -14,7 +14,12 @@ from step_models.fabrics import PUBLISHED, WIDE
 from step_torch import Tiling
 from step_torch.choosing import WeightProduct, chosen
 
-ONE = [WeightProduct("x", 1, 256, 512), WeightProduct("x", 1, 256, 256), WeightProduct("y", 1, 1024, 256)]
+
+def product(x: str, rows: int, depth: int, columns: int) -> WeightProduct:
+    return WeightProduct(x, rows, depth, columns, 2 * depth * columns)
+
+
+ONE = [product("x", 1, 256, 512), product("x", 1, 256, 256), product("y", 1, 1024, 256)]
 
 
 def test_all_columns_in_steps_of_the_depth() -> None:
@@ -31,8 +36,8 @@ def test_all_columns_in_steps_of_the_depth() -> None:
     ("tiling", "products"),
     [
         (Tiling(columns=16), ONE),
-        (Tiling(), [WeightProduct("x", 4, 256, 512)]),
-        (Tiling(), [WeightProduct("x", 1, 64, 128)]),
+        (Tiling(), [product("x", 4, 256, 512)]),
+        (Tiling(), [product("x", 1, 64, 128)]),
         (Tiling(), []),
     ],
 )

@@ -39,7 +39,11 @@ class EveryLayer(Sources):
     more: Stream | None = None
 
     def __post_init__(self) -> None:
-        self.every = self.length if self.rows is None else self.length.flatten(0, 1, name="length_of_row")
+        room = 2 if self.rows is None else self.rows.count + 1  # all rows begin before the first one is done
+        self.places = self.length if self.first is None else self.length.buffered(room)
+        self.every = self.places if self.rows is None else self.places.flatten(0, 1, name="length_of_row")
+        if self.first is not None:
+            self.every = self.every.buffered(room)
 
     def alone(self, value: Value) -> Value:
         return super().alone(value) if self.first is None else self.in_rounds(value)
@@ -55,7 +59,8 @@ class EveryLayer(Sources):
         """Rounds of a chunk are the rows of a tile."""
         if self.first is None:
             return super().together(value)
-        at, each = self.importer, self.length.map(SelectAll(1), name=self.importer.name("each_row"))
+        at, each = self.importer, self.places.map(SelectAll(1), name=self.importer.name("each_row"))
+        each = each.buffered(self.places.depth)
         rows = at.graph.reassemble([side_by_side(at, value)], each, order="index", name=at.name("chosen_rows"))
         rows = rows.flatten(0, 1, name=at.name("rows")).assume_shape(self.length.shape)
         tile = rows.accum(RetileRow(), name=at.name("chunk"))
@@ -72,7 +77,7 @@ class EveryLayer(Sources):
         if self.rows is None:
             return stream
         each = stream.reshape(1, name=self.importer.name("of_tile"))[0]
-        each = each.expand(self.length, name=self.importer.name("of_rows"))
+        each = each.expand(self.places, name=self.importer.name("of_rows"))
         return each.flatten(0, 1).assume_shape(self.every.shape)
 
     def tensor(self, given: Stored) -> Any:

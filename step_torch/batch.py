@@ -1,7 +1,7 @@
 """Order in which rows go through the hardware of a layer: those of one text, or of several, each in a slot of its own.
 
-In a step every slot has one row, of the text that is in it; the rows of a step are one tile. A text that is done makes
-room for the next one that waits.
+In a step every slot has one row, of the text that is in it; or a single slot has a chunk of its prompt. The rows of a
+step are one tile. A text that is done makes room for the next one that waits.
 """
 
 from __future__ import annotations
@@ -29,18 +29,25 @@ class Request:
 
     @property
     def steps(self) -> int:
-        """Steps that it takes: the last token is read by nobody."""
+        """Rows that it takes: the last token is read by nobody."""
         return len(self.prompt) + self.count - 1
+
+    def sizes(self, chunk: int) -> list[int]:
+        """Rows of each step: of the prompt up to ``chunk``, then one by one."""
+        length = len(self.prompt)
+        return [*(min(chunk, length - at) for at in range(0, length, chunk)), *[1] * (self.count - 1)]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """``requests`` through ``layers`` layers, in so many ``slots``; ``every``: all rows are asked what comes behind."""
+    """``requests`` through ``layers`` layers, in so many ``slots``; ``every``: the last row of each step is asked what
+    comes behind. ``chunk``: the most rows of a prompt in a step."""
 
     requests: Sequence[Request]
     layers: int
     slots: int = 1
     every: bool = False
+    chunk: int = 1
 
     @cached_property
     def _begins(self) -> list[tuple[int, int]]:
@@ -49,16 +56,18 @@ class Batch:
         for each in self.requests:
             slot = free.index(min(free))
             found.append((free[slot], slot))
-            free[slot] += each.steps
+            free[slot] += len(each.sizes(self.chunk))
         return found
 
     @cached_property
     def _cells(self) -> np.ndarray:
-        """The request of every step and slot, -1 where there is none, and how many steps it had before."""
-        steps = max(first + each.steps for each, (first, _) in zip(self.requests, self._begins, strict=True))
-        found = np.stack([np.full((steps, self.slots), -1), np.zeros((steps, self.slots), int)])
-        for number, (each, (first, slot)) in enumerate(zip(self.requests, self._begins, strict=True)):
-            found[:, first : first + each.steps, slot] = np.full(each.steps, number), np.arange(each.steps)
+        """The request of every step and slot, -1 where there is none, how many rows it had before, and has there."""
+        sizes = [each.sizes(self.chunk) for each in self.requests]
+        steps = max(first + len(each) for each, (first, _) in zip(sizes, self._begins, strict=True))
+        found = np.tile(np.reshape([-1, 0, 1], (3, 1, 1)), (steps, self.slots))
+        for number, (each, (first, slot)) in enumerate(zip(sizes, self._begins, strict=True)):
+            before = np.cumsum(each) - each
+            found[:, first : first + len(each), slot] = np.full(len(each), number), before, each
         return found
 
     def _of(self, values: Sequence[int], nobody: int) -> np.ndarray:
@@ -67,8 +76,9 @@ class Batch:
 
     @cached_property
     def _writes(self) -> np.ndarray:
-        """Whether a token is written behind that of a cell."""
-        return self._cells[1] >= self._of([len(each.prompt) for each in self.requests], NO_TOKEN) - 1
+        """Whether a token is written behind the last row of a cell."""
+        _, place, size = self._cells
+        return place + size >= self._of([len(each.prompt) for each in self.requests], NO_TOKEN)
 
     @cached_property
     def _asked(self) -> np.ndarray:
@@ -95,29 +105,31 @@ class Batch:
         the token of a row that enters is ``given`` (0) or was chosen (1). Of a row that is asked, for every slot: the
         token that is the ``stop`` of the text, whether what is chosen is ``unused``, and what ``sampling`` wants; of
         several slots which are ``going`` on behind it (1), and whether it is the first (0, ``begun``).
+
+        Of chunks ``position`` and ``given`` are those of every row; which of these are not the ``first`` (1), or not
+        the last, so that there are ``more`` behind, and of a round that is asked, which is the ``last``.
         """
         end = NO_TOKEN if end is None else end
-        (request, place), writes, number = self._cells, self._writes, np.arange(len(self._cells[0]))[:, None]
+        (request, place, size), writes, number = self._cells, self._writes, np.arange(len(self._cells[0]))[:, None]
         given = place < self._of([len(each.prompt) for each in self.requests], NO_TOKEN)
         at_once = int(np.cumprod(given.all(1)).sum())
         given &= (request >= 0) | (number < at_once)
         until = np.where(request < 0, -1, number).max(0)  # the last step of each slot
-        tokens = np.zeros(place.shape, int)
-        for each, (first, slot) in zip(self.requests, self._begins, strict=True):
-            tokens[first : first + len(each.prompt), slot] = each.prompt
+        texts = [*(each.prompt for each in self.requests), [0]]
+        tokens = [texts[one][at : at + rows] for one, at, rows in self._cells[:, given].T]
         step, layer = np.array(rounds(at_once, len(place), self.layers)).T
         asked = (layer == self.layers - 1) & np.isin(step, self._asked)
         position = place + self._of([each.past for each in self.requests], 0)
         of_asked = {
             "stop": np.where(writes & (request == request[until, range(self.slots)]), end, NO_TOKEN),
             "unused": np.append(given[1:], np.ones((1, self.slots), bool), 0),
-            **({} if sampling is None else sampling.inputs(position)),
+            **({} if sampling is None else sampling.inputs(position + size - 1)),
             **({"going": (number < until).astype(int)} if self.slots > 1 else {}),
         }
         several = (lambda each: each) if self.slots > 1 else (lambda each: each[:, 0])
         column = (lambda each: each[..., None]) if self.slots > 1 else (lambda each: each[:, 0])
         return {
-            "prompt": tokens[given],
+            "prompt": np.concatenate(tokens),
             "position": several(position[step]),
             "layer": layer,
             "enters": (layer > 0).astype(int),
@@ -128,6 +140,20 @@ class Batch:
             "quiet": ~asked[:, None],
             **{name: column(each[self._asked]) for name, each in of_asked.items()},
             **({"begun": (np.arange(len(self._asked)) > 0).astype(int)} if self.slots > 1 else {}),
+            **(self._of_chunks(step, position, given) if self.chunk > 1 else {}),
+        }
+
+    def _of_chunks(self, step: np.ndarray, position: np.ndarray, given: np.ndarray) -> dict[str, list[Any]]:
+        """Inputs for every row of the chunk that a round has."""
+        size = self._cells[2, :, 0]
+        rows = [np.arange(each) for each in size[step]]
+        last = [np.arange(each)[:, None] == each - 1 for each in size[self._asked]]
+        return {
+            "position": [first + each for first, each in zip(position[step, 0], rows, strict=True)],
+            "given": [np.full(len(each), int(not at_once)) for at_once, each in zip(given[step, 0], rows, strict=True)],
+            "first": [np.minimum(each, 1) for each in rows],
+            "more": [each[:, None] < len(each) - 1 for each in rows],
+            "last": last,
         }
 
 

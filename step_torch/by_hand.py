@@ -1,4 +1,4 @@
-"""What a module writes by hand as others have it: attention over a cache, and numbers of positions."""
+"""What a module writes by hand as others have it: attention over a cache."""
 
 from __future__ import annotations
 
@@ -32,24 +32,13 @@ Known = Mapping[fx.Node, Tensor]
 
 def rewrite(program: ExportedProgram) -> None:
     """Bring ``program`` to the forms that have a lowering."""
-    for node in program.graph.find_nodes(op="call_function", target=_ATEN.embedding.default):
-        _shift(program.graph, node)
+    for node in program.graph.find_nodes(op="call_function", target=_ATEN.view_as_real.default):
+        if node.args[0].target is _ATEN.view_as_complex.default:
+            node.replace_all_uses_with(node.args[0].args[0])
     for node in program.graph.find_nodes(op="call_function", target=_ATEN.softmax.int):
         _mark(program, node)
     program.graph.eliminate_dead_code()
     program.graph_module.recompile()
-
-
-def _shift(graph: fx.Graph, embedding: fx.Node) -> None:
-    """Rows of a table from row n on by their numbers, in the place of numbers to which n is added."""
-    table, number, *rest = embedding.args
-    if number.target is not _ATEN.add.Tensor or number.args[0].op != "placeholder" or number.kwargs:
-        return
-    if isinstance(first := number.args[1], int) and first > 0:
-        with graph.inserting_before(embedding):
-            rows = graph.call_function(_ATEN.slice.Tensor, (table, 0, first))
-        rows.meta = {**embedding.meta, "val": table.meta["val"][first:]}
-        embedding.args = (rows, number.args[0], *rest)
 
 
 def _mark(program: ExportedProgram, softmax: fx.Node) -> None:

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from step import UINT32, Stream, Tile
+from step.language.graph import Feedback
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -20,10 +21,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Turns:
+    """Rows of a chunk one after the other: the number of a sequence comes ``back`` when the row is in its cache, if
+    there is ``more`` [sequences of all rounds]."""
+
+    back: Feedback
+    more: Stream
+
+    def next(self, number: Stream) -> None:
+        """The sequences of ``number`` can take their next row."""
+        (again,) = number.partition(self.more, targets=1, name=f"{self.back.name}_again")
+        self.back.close(again.assume_shape(self.back.type.shape))
+
+
+@dataclass(frozen=True)
 class Cache:
     """``sequences`` of ``tiles`` tiles of ``rows``; ``number`` [sequences of all rounds] says whose turn it is, and
     ``length``, of the same shape, how many rows it had by now, of which it keeps a ``window``. The next one comes to
-    the tile of row ``place`` as row ``row``."""
+    the tile of row ``place`` as row ``row``. ``turns``: those of the rows of a chunk, which share a sequence."""
 
     sequences: int
     tiles: int
@@ -33,6 +48,7 @@ class Cache:
     place: Stream
     row: Stream
     window: int | None
+    turns: Turns | None = None
 
 
 def cache_of(

@@ -31,10 +31,10 @@ from step_torch.archive import RESULTS
 from step_torch.by_hand import rewrite
 from step_torch.calling import SITE, calling, check_arguments, check_call
 from step_torch.decompositions import decompositions
-from step_torch.known import compute_known
+from step_torch.known import compute_known, tabulate
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
-from step_torch.layers import kinds_of, name_of, tables, turning
+from step_torch.layers import is_complex, kinds_of, name_of, tables, turning
 from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references, results_of
@@ -61,6 +61,7 @@ class Decoding(nn.Module):
         super().__init__()
         body, name = owner_of(model) or (model, "")
         self.__dict__ |= {"_model": model, "_body": body}  # no modules of this one: their parts with numbers are
+        self.room = room
         self.layers = getattr(body, name)
         inside = set(self.layers.modules())
         for path, each in model.named_modules():
@@ -68,18 +69,20 @@ class Decoding(nn.Module):
                 self.add_module(path.replace(".", "_"), each)
         self.kinds, self.names = kinds_of(body), names
         for number, table in enumerate(tables(model, range(room))):
-            self.register_buffer(f"table_{number}", table[0].contiguous())
+            self.register_buffer(f"known_table_{number}", table[0].contiguous(), persistent=False)
+        self.is_complex = is_complex(body, self.kinds)
 
     def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> tuple[Tensor, ...]:
-        kept = Past(dict(zip(self.names, past, strict=True)))
-        found = [nn.functional.embedding(position, getattr(self, f"table_{at}")) for at in range(2 * len(self.kinds))]
+        kept = Past(dict(zip(self.names, past, strict=True)), position)
+        given = (getattr(self, f"known_table_{at}") for at in range(2 * len(self.kinds)))
+        found = [nn.functional.embedding(position, each) for each in given]
         options = kept.given(self._model)
         if "position_ids" in inspect.signature(type(self._model).forward).parameters:
             options["position_ids"] = position
         rows = self._model.get_input_embeddings()(token)
         if getattr(self._model.config, "residual_in_fp32", False):
             rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
-        with turning(self._body, self.kinds, found):
+        with turning(self._body, self.kinds, found, is_complex=self.is_complex), kept.within(self.layers):
             scores: Tensor = self._model(inputs_embeds=rows, use_cache=True, **options).logits
         return scores, *kept.states
 
@@ -127,6 +130,8 @@ def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence
     decoding = Decoding(model, room, [*found]).eval()
     if count > 1:
         _check_far(model, decoding, tokens, [*found.values()])
+    if not found:
+        raise InputError(f"{type(model).__name__} keeps no keys and values of tokens before one, which a step reads")
     first = first_states(found, room)
     token = torch.zeros(1, 1, dtype=torch.int64)
     shorter = (token, token + room - 2, *first_states(found, room - 1)) if room > 2 else None
@@ -241,6 +246,9 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
     program = program.run_decompositions(decompositions())
     compute_known(program)
+    if isinstance(module, Decoding):
+        (position,) = (each for each in program.graph.find_nodes(op="placeholder") if each.name == "position")
+        tabulate(program, position, module.room)
     rewrite(program)
     for path, body in program.graph_module.named_modules():
         for node in body.graph.nodes:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from step import BOOL, INT32, UINT32, DType, Selector, Stream, Tile
 from step.errors import InputError
-from step.functions import ArgMax, Compare, Min, RetileStreamify, RowMax, SelectValid, Transpose, Where
+from step.functions import ArgMax, Compare, Min, RetileRow, RetileStreamify, RowMax, SelectValid, Transpose, Where
+from step.language.dims import Dim
 from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
@@ -26,19 +28,35 @@ class DecodingLoops:
     """The two loops of the program, around the nodes of ``model``.
 
     ``steps`` are the rows that enter the layers, ``asked`` those that leave them. With several ``slots`` a row is a
-    tile that has one of each.
+    tile that has one of each; where a ``chunk`` of a prompt has several rows, it is a tile of so many, or fewer.
     """
 
     def __init__(
-        self, model: LanguageModel, importer: Importer, slots: int, *, values: bool, is_drawn: bool, with_scores: bool
+        self,
+        model: LanguageModel,
+        importer: Importer,
+        slots: int,
+        chunk: int,
+        *,
+        values: bool,
+        is_drawn: bool,
+        with_scores: bool,
     ) -> None:
         self.model, self.importer = model, importer
         self.values, self.is_drawn, self.with_scores = values, is_drawn, with_scores
-        self.slots, self.each = slots, [slots] if slots > 1 else []
-        self.rows = AxisPart(TensorAxis("slots", slots), slots) if slots > 1 else None
+        self.slots, self.is_chunk = slots, chunk > 1
+        kind, count = ("chunk", chunk) if self.is_chunk else ("slots", slots)
+        self.rows = AxisPart(TensorAxis(kind, count), count) if count > 1 else None
         symbols = "rounds", "steps", "asked_rows", "most_asked"
         self.rounds, self.steps, self.asked, self.most_asked = map(importer.graph.symbol, symbols)
+        self.each = self._each("rows_of_round")
         self.goes_on = importer.graph.feedback(Selector(1), [self.asked], name="goes_on")
+
+    def _each(self, name: str) -> list[Dim | int]:
+        """Rows of a tile: a symbol of this ``name`` where these differ from chunk to chunk."""
+        if self.rows is None:
+            return []
+        return [self.importer.graph.symbol(name, ragged=True) if self.is_chunk else self.slots]
 
     def place(self) -> None:
         """Place all operators."""
@@ -47,20 +65,22 @@ class DecodingLoops:
         stop, unused = self._of_asked("stop", UINT32), self._of_asked("unused", BOOL)
         schedule = self._schedule()
         prompt = graph.source("prompt", Tile(UINT32), [graph.symbol("length")])
-        given = self._of_steps("given", schedule)
-        given = given.flatten(0, 1, name="given_each") if self.each else given
+        of_step = [self.steps, *self._each("rows_of_step")]
+        given = self._of_steps("given", schedule).assume_shape(of_step)
         merged = graph.reassemble([prompt, back.stream], given, order="index", name="token_in")
-        token = merged.flatten(0, 1, name="token").assume_shape([self.steps * self.slots])
-        if self.each:
-            token = token.reshape(self.slots, name="token_of_slots")[0].assume_shape([self.steps, self.slots])
+        token = step = merged.flatten(0, 1, name="token").assume_shape(of_step)
+        if self.rows is not None:
+            step = token.accum(RetileRow(), name="tokens_of_step")
+            token = step.flat_map(RetileStreamify(1, "row", rank=1), name="token_of_row").assume_shape(of_step)
         ids, positions = self.model.nodes.inputs[:2]
         numbers = {ids: token}
         if any(positions in node.reads for node in parts.entry):
-            numbers[positions] = self._of_steps("position", schedule)
-        at.sources = Sources(at, token, numbers, self.rows)
+            numbers[positions] = self._of_steps("position", schedule).assume_shape(of_step)
+        at.sources = Sources(at, step, numbers, self.rows)
         at.lower(parts.entry)
         row = self._layers(self._row(parts.row_in), schedule)
-        at.sources = Sources(at, stop, rows=self.rows)  # weights of the head, too, come before the row
+        rows = None if self.is_chunk else self.rows  # of a chunk the last row alone is asked
+        at.sources = Sources(at, stop, rows=rows)  # weights of the head, too, come before the row
         at.values[parts.last] = row
         at.lower(parts.head)
         chosen = self._chosen(at.values[self.model.nodes.outputs[0]])
@@ -92,11 +112,11 @@ class DecodingLoops:
 
     def _apart(self, stream: Stream, name: str) -> Stream:
         """What a row has of each slot, one by one."""
-        return stream.flat_map(RetileStreamify(1, "row"), name=name) if self.each else stream
+        return stream.flat_map(RetileStreamify(1, "row"), name=name) if self.slots > 1 else stream
 
     def _over(self, ends: Stream) -> Stream:
         """Whether no slot goes on behind a row: of several, one that ends does not in any row to come."""
-        if not self.each:
+        if self.slots == 1:
             return ends
         graph = self.importer.graph
         back = graph.feedback(Tile(INT32, self.slots), [graph.symbol("slots_again")], name="going_back")
@@ -114,22 +134,23 @@ class DecodingLoops:
         back.close(again.assume_shape(back.type.shape))
         return over
 
-    def _of_asked(self, name: str, element: DType | Selector) -> Stream:
-        """The input ``name`` for every row that is asked, as far as there is another one."""
+    def _of_asked(self, name: str, element: DType | Selector, each: Sequence[Dim | int] = ()) -> Stream:
+        """The input ``name`` for every row that is asked, as far as there is another one; or for ``each`` of a tile."""
         kind = element if isinstance(element, Selector) else Tile(element, self.slots)
-        found = self.importer.graph.source(name, kind, [self.most_asked])
-        return found.until(self.goes_on.stream, name=f"{name}_now").assume_shape([self.asked])
+        found = self.importer.graph.source(name, kind, [self.most_asked, *(self._each(f"most_{name}") if each else ())])
+        return found.until(self.goes_on.stream, name=f"{name}_now").assume_shape([self.asked, *each])
 
     def _schedule(self) -> dict[str, Stream]:
         """Inputs for every round [rounds], as far as there is another one: most rounds do not ask for that."""
         graph, most = self.importer.graph, self.importer.graph.symbol("most")
         flags = graph.feedback(Selector(1), [self.rounds], name="another")
         found = dict[str, Stream]()
-        for name in ("position", "layer", "enters", "entering", "leaves", "given", "asked", "quiet"):
-            is_number, is_single = name in ("position", "layer"), name in ("entering", "quiet")
+        of_rows = "position", "given", *(("first", "more") if self.is_chunk else ())
+        for name in (*of_rows, "layer", "enters", "entering", "leaves", "asked", "quiet"):
+            is_number, is_single = name in ("position", "layer"), name in ("entering", "quiet", "more")
             element = Tile(UINT32) if is_number else Selector(1 if is_single else 2)
-            each = self.each if name in ("position", "given") else []
-            all_of_it = graph.source(name, element, [most, *each])
+            each, most_of_it = (self.each, self._each(f"most_{name}")) if name in of_rows else ([], [])
+            all_of_it = graph.source(name, element, [most, *most_of_it])
             found[name] = all_of_it.until(flags.stream, name=f"{name}_now").assume_shape([self.rounds, *each])
         (always,) = found["quiet"].partition(found["quiet"], targets=1, name="always")
         another = graph.reassemble([always, self.goes_on.stream], found["asked"], order="index", name="another_each")
@@ -140,7 +161,7 @@ class DecodingLoops:
         """The input ``name`` for the rounds in which a row enters."""
         entering, rank = schedule["entering"], len(self.each)
         (found,) = schedule[name].partition(entering, targets=1, rank=rank, name=f"{name}_of_step")
-        return found.assume_shape([self.steps, *self.each])
+        return found
 
     def _row(self, name: str) -> Value:
         value = self.importer.whole_rows(self.importer.values[name], "a row goes through the layers as a whole")
@@ -152,10 +173,16 @@ class DecodingLoops:
         """``row`` [steps] through all layers, each of which is the same hardware."""
         parts, at, graph = self.model.parts, self.importer, self.importer.graph
         count = parts.count
-        back = graph.feedback(row.stream.element, [graph.symbol("rows_again")], name="rows_back")
-        rows = [row.stream, back.stream.buffered(count + 1)]
-        merged = graph.reassemble(rows, schedule["enters"], order="index", name="row_in")
-        stream = merged.flatten(0, 1, name="row").assume_shape([self.rounds])
+        entering, rank, room = self._apart_in_chunk(row.stream, "entering_rows"), int(self.is_chunk), count + 1
+        again = [graph.symbol("rows_again"), *(self._each("rows_of_again") if self.is_chunk else ())]
+        back = graph.feedback(entering.element, again, name="rows_back")
+        back_again = back.stream.buffered(room * self.rows.count if self.is_chunk and self.rows else room)
+        merged = graph.reassemble([entering, back_again], schedule["enters"], rank=rank, order="index", name="row_in")
+        stream = merged.flatten(rank, rank + 1, name="row")
+        if self.is_chunk:
+            stream = stream.assume_shape([self.rounds, *self.each]).accum(RetileRow(), name="chunk")
+        else:
+            stream = stream.assume_shape([self.rounds])
         weights = {
             at.values[name].name: [self.model.archive.weights[each] for each in own]
             for name, own in parts.parameters.items()
@@ -164,7 +191,7 @@ class DecodingLoops:
         numbers = {self.model.nodes.inputs[1]: position}
         at.sources = EveryLayer(
             at, reference=stream, numbers=numbers, rows=self.rows, layers=count, weights=weights, length=position,
-            room=self.model.room, number=number,
+            room=self.model.room, number=number, first=schedule.get("first"), more=schedule.get("more"),
         )  # fmt: skip
         states = {new: State(at.sources, at.values[name]) for new, name in parts.states.items()}
         at.values.update((parts.states[new], each.now) for new, each in states.items())
@@ -172,10 +199,19 @@ class DecodingLoops:
         at.values[parts.row_in] = replace(row, stream=stream)
         at.lower(parts.layer)
         result = self._row(parts.row_out)
-        stream = result.stream
+        stream, layout = result.stream, result.layout
         if states:
             done = [each.close(at.value(at.values[new])) for new, each in states.items()]
             stream = stream.zip(*done, name="row_and_states").item_of(0, name="row_kept")
         again, out = stream.partition(schedule["leaves"], targets=2, name="row_out")
-        back.close(again.assume_shape(back.type.shape))
-        return replace(result, stream=out.assume_shape([self.asked]))
+        back.close(self._apart_in_chunk(again, "rows_of_again").assume_shape(back.type.shape))
+        if self.is_chunk:
+            each = [self.asked, *self._each("rows_of_asked")]
+            rows, last = self._apart_in_chunk(out, "asked_rows"), self._of_asked("last", Selector(1), each[1:])
+            (out,) = rows.assume_shape(each).partition(last, targets=1, name="last_row")
+            layout = replace(layout, rows=None)
+        return replace(result, stream=out.assume_shape([self.asked]), layout=layout)
+
+    def _apart_in_chunk(self, stream: Stream, name: str) -> Stream:
+        """The rows [.., rows] of a chunk."""
+        return stream.flat_map(RetileStreamify(1, "row", rank=1), name=name) if self.is_chunk else stream

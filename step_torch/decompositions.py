@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import get_decompositions
 
 from step_torch.recurrences import CELLS
 
@@ -17,6 +19,24 @@ WHOLE = (
 )  # fmt: skip
 """Operators that are not taken apart."""
 
+GROWING = (aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec)
+"""Operators that torch has a form of by others, and does not take apart by itself: images that grow."""
+
+
+PAIRS: dict[Any, Callable[..., Tensor]] = {
+    aten.unsqueeze.default: lambda x, dim: x.unsqueeze(dim % x.dim()),
+    aten.slice.Tensor: lambda x, dim=0, *rest: aten.slice(x, dim % (x.dim() - 1), *rest),
+    aten.view.default: lambda x, shape: x.reshape(*shape, 2),
+    aten.expand.default: lambda x, shape: x.expand(*shape, 2),
+    aten.permute.default: lambda x, order: x.permute(*(each % (x.dim() - 1) for each in order), -1),
+    aten.clone.default: lambda x, **_: x,
+    aten._to_copy.default: lambda x, **_: x,
+    aten.mul.Tensor: lambda x, y: torch.stack(
+        [x[..., 0] * y[..., 0] - x[..., 1] * y[..., 1], x[..., 0] * y[..., 1] + x[..., 1] * y[..., 0]], -1
+    ),
+}
+"""Operators of complex numbers, as pairs of real ones in a last dimension."""
+
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """What each operator is made of."""
@@ -25,6 +45,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     return (
         kept
         | CELLS
+        | get_decompositions(GROWING)
         | {
             aten.isnan.default: lambda x: x != x,
             aten.logical_not.default: lambda x: ~x.bool(),
@@ -39,9 +60,95 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.min.default: lambda x: -(-x).amax(),
             aten.amin.default: lambda x, dim=(), keepdim=False: -(-x).amax(dim, keepdim),
             aten.argmin.default: lambda x, dim=None, keepdim=False: (-x).argmax(dim, keepdim),
+            **{op: partial(_of_pairs, function) for op, function in PAIRS.items()},
+            aten.complex.default: lambda x, y: torch.view_as_complex(torch.stack([x, y], -1)),
+            aten.sum.default: _sum,
+            aten.sum.dim_IntList: _sum,
+            aten.unfold.default: _unfold,
+            aten.diagonal.default: _diagonal,
+            aten.pow.Tensor_Tensor: _power,
+            aten.div.Tensor_mode: _divide,
+            aten.remainder.Tensor: _remainder,
+            aten.remainder.Scalar: _remainder,
+            aten.fmod.Tensor: _signed_remainder,
+            aten.fmod.Scalar: _signed_remainder,
+            aten.sinh.default: lambda x: ((x.float().expm1() - (-x.float()).expm1()) / 2).to(x.dtype),
+            aten.cosh.default: lambda x: ((x.float().exp() + (-x.float()).exp()) / 2).to(x.dtype),
+            aten.hypot.default: lambda x, y: (x.float() * x + y.float() * y).sqrt().to(x.dtype),
+            aten.bucketize.Tensor: _bucketize,
         }
     )
 
 
 def _leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
+    if slope == 0:  # of infinity it is infinity, not NaN
+        return torch.where(x > 0, x, x * slope)
     return torch.maximum(x, x * slope) if slope <= 1 else torch.minimum(x, x * slope)
+
+
+def _of_pairs(function: Callable[..., Tensor], *args: Any, **options: Any) -> Any:
+    """``function`` of complex numbers as pairs; others are no matter of this."""
+    if not any(isinstance(each, Tensor) and each.is_complex() for each in args):
+        return NotImplemented
+    pairs = [torch.view_as_real(each) if isinstance(each, Tensor) and each.is_complex() else each for each in args]
+    return torch.view_as_complex(function(*pairs, **options))
+
+
+def _sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
+    """Sums of truths and integers by FP32; others are no matter of this."""
+    if x.is_floating_point() or x.is_complex():
+        return NotImplemented
+    return x.float().sum(dim, keepdim).to(dtype or torch.int64)
+
+
+def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
+    count = (x.shape[dim] - size) // step + 1
+    numbers = torch.arange(count)[:, None] * step + torch.arange(size)
+    return x.movedim(dim, -1)[..., numbers].movedim(-2, dim if dim >= 0 else dim - 1)
+
+
+def _diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    x = x.movedim((dim1, dim2), (-2, -1))
+    row, column = max(0, -offset), max(0, offset)
+    numbers = torch.arange(min(x.shape[-2] - row, x.shape[-1] - column))
+    return x[..., numbers + row, numbers + column]
+
+
+def _power(x: Tensor, y: Tensor) -> Tensor:
+    """e^(y ln(x)), with the sign that an integer y gives a negative x, and NaN for any other y."""
+    base, by = x.float(), y.float()
+    made = torch.exp(by * base.abs().log())
+    half = by / 2
+    signed = torch.where(half.floor() == half, made, torch.where(by.floor() == by, -made, torch.nan))
+    made = torch.where(base < 0, signed, made)
+    return torch.where(by == 0, 1.0, made).to(torch.result_type(x, y))
+
+
+def _divided(x: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+    """The largest integer below x / y, and what remains, exactly: a quotient of hardware may be next to the nearest."""
+    whole = torch.round(x.float() / y)
+    rest = x.float() - whole * y
+    is_less = rest * y < 0
+    return torch.where(is_less, whole - 1, whole), torch.where(is_less, rest + y, rest)
+
+
+def _divide(x: Tensor, y: Any, *, rounding_mode: str | None = None) -> Tensor:
+    if rounding_mode is None:
+        return x / y
+    whole, _ = _divided(x, y) if rounding_mode == "floor" else _divided(x.abs(), abs(y))
+    made = whole if rounding_mode == "floor" else torch.where(x.float() * y < 0, -whole, whole)
+    return made.to(torch.result_type(x, y))
+
+
+def _remainder(x: Tensor, y: Any) -> Tensor:
+    return _divided(x, y)[1].to(torch.result_type(x, y))
+
+
+def _signed_remainder(x: Tensor, y: Any) -> Tensor:
+    rest = _divided(x.abs(), abs(y))[1]
+    return torch.where(x < 0, -rest, rest).to(torch.result_type(x, y))
+
+
+def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    below = boundaries <= x[..., None] if right else boundaries < x[..., None]
+    return below.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)

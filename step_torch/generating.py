@@ -66,7 +66,10 @@ class LanguageModel:
     @property
     def begins(self) -> list[int]:
         """The shortest prompt that is in all layers, where the room is for it: all steps behind it are alike."""
-        return [0] * min(self.parts.count + 1, self.room - 1)
+        return self._begins(1)
+
+    def _begins(self, chunk: int) -> list[int]:
+        return [0] * min((self.parts.count + 1) * chunk, self.room - 1)
 
     @property
     def vocabulary(self) -> int:
@@ -85,10 +88,12 @@ class LanguageModel:
         slots: int | None = None,
         past: int = 0,
         every: bool = False,
+        chunk: int = 1,
     ) -> Batch:
-        """The order of rows for one prompt, or for several, which share so many ``slots``, by default one for each.
+        """The order of rows for one prompt, or for several, which share so many ``slots``: by default one for each, or
+        one where layers keep states.
 
-        Raises what `program` raises for prompts and counts.
+        ``chunk``: the most rows of a prompt in a tile. Raises what `program` raises for prompts, counts and slots.
         """
         several = len(prompt) > 0 and not np.isscalar(prompt[0])
         prompts = prompt if several else [prompt]
@@ -97,7 +102,16 @@ class LanguageModel:
             raise InputError(f"there are {len(prompts)} prompts, and {len(counts)} numbers of tokens")
         requests = [self._request(*each, past) for each in zip(prompts, counts, strict=True)]
         alone = self.parts.count == 1  # rows of one layer have to wait for each other
-        return Batch(requests, self.parts.count, slots or len(requests), every or alone)
+        slots = slots or (1 if self.parts.states else len(requests))
+        if self.parts.states and slots > 1:
+            raise InputError(f"layers of '{self.archive.path}' keep states, of one text at a time: slots must be 1")
+        if chunk > 1 and slots > 1:
+            raise InputError(f"a chunk of {chunk} rows is of one prompt: there must be one slot, not {slots}")
+        if chunk > 1 and self.parts.states:
+            raise InputError(f"a model with recurrent state takes row by row: chunk must be 1, not {chunk}")
+        if chunk > 1 and every:
+            raise InputError(f"what comes behind every token is asked row by row: chunk must be 1, not {chunk}")
+        return Batch(requests, self.parts.count, slots, every or alone, chunk)
 
     def _request(self, prompt: Sequence[int], count: int, past: int) -> Request:
         tokens = scalars(as_data({"prompt": prompt})["prompt"], UINT32, "prompt").ravel().tolist()
@@ -126,6 +140,7 @@ class LanguageModel:
         end: int | None = None,
         slots: int | None = None,
         every: bool = False,
+        chunk: int = 1,
         sampling: Sampling | None = None,
         past: int = 0,
         caches: Mapping[str, Any] = MappingProxyType({}),
@@ -143,25 +158,29 @@ class LanguageModel:
         others wait until one is done (`batch` has the places of each in ``tokens``).
         ``every``: what the model would have written behind each token of the prompt comes first, as it does where there
         is one layer (`before`).
+        ``chunk``: so many tokens of a prompt go through a layer in one tile, for which weights are read once; what is
+        written goes row by row, on the same hardware.
         ``sampling``: tokens are drawn; None: each is the one of the largest score.
         ``past``, ``caches``: so many tokens before the prompt are in these caches, which are outputs of a run.
         ``scores``: they are an output, too (see `scores`).
         ``values``: without them only the time is wanted: weights are zeros, which take no memory, and scores decide
         nothing, so that the fast model has nothing to compute; every token behind the prompt is token 0.
 
-        All but slots, scores, values and whether there is a sampling are inputs: others need no other hardware. Raises
-        `InputError` for a text that is longer than the room of the model, and for tokens that it has not, and
-        `EnvironmentProblem` for caches that do not fit into the memory of this machine.
+        All but slots, chunk, scores, values and whether there is a sampling are inputs: others need no other hardware.
+
+        Raises `InputError` for a text that is longer than the room of the model, for tokens that it has not, and for
+        chunks of several texts at a time, and `EnvironmentProblem` for caches that do not fit into the memory of this
+        machine.
         """
-        batch = self.batch(prompt, count, slots=slots, past=past, every=every)
+        batch = self.batch(prompt, count, slots=slots, past=past, every=every, chunk=chunk)
         self._check([] if end is None else [end])
         kind = {"values": values, "is_drawn": sampling is not None, "with_scores": scores}
-        program = self._program(tiling or Tiling(), fabric, batch.slots, **kind)
+        program = self._program(tiling or Tiling(), fabric, batch.slots, chunk, **kind)
         held = sum(each.nbytes for name, each in program.inputs.items() if values and "_cache_" in name)
         what = f"a run with caches of {self.room:,} tokens in {self.parts.count} layers"
         check_fits(2 * held, what, "capture the model with less room")
         # A deadlock shows while rows of the prompt are in all layers, or behind that.
-        begins = replace(batch, requests=[Request(self.begins, 2)] * batch.slots)
+        begins = replace(batch, requests=[Request(self._begins(chunk), 2)] * batch.slots)
         short = replace(program, inputs={**program.inputs, **begins.inputs(None, sampling)})
         given = {**program.inputs, **caches, **batch.inputs(end, sampling)}
         return replace(program, inputs=given, graph=with_depths(short).graph)
@@ -177,14 +196,16 @@ class LanguageModel:
             found = np.concatenate(np.moveaxis(found, 1, 0), axis=-1)
         return found.reshape(-1, self.vocabulary).astype(np.float32)
 
-    def _program(self, tiling: Tiling, fabric: FabricConfig, slots: int, **kind: bool) -> Program:
+    def _program(self, tiling: Tiling, fabric: FabricConfig, slots: int, chunk: int, **kind: bool) -> Program:
         """The program for any prompt, which is not among its inputs, with channels as deep as the fabric says."""
         data = dict(zip(self.nodes.inputs, self.archive.results[0].inputs, strict=True))
         graph, (tiling, _) = Graph("generate"), self.chosen(tiling, fabric)
         importer = Importer(self.archive, self.nodes, data, tiling, graph)
         importer.enter()
         with importer.told():
-            DecodingLoops(self, importer, slots, **kind).place()
+            DecodingLoops(self, importer, slots, chunk, **kind).place()
+        if chunk > 1:
+            fabric = replace(fabric, dynamic_rows=chunk)
         return Program(graph, importer.inputs if kind["values"] else blank_tensors(graph), fitting(graph, fabric))
 
 

@@ -1,4 +1,4 @@
-"""Results of a captured program that no argument decides, computed once."""
+"""Results of a captured program that no argument decides, or one number alone: computed once."""
 
 from __future__ import annotations
 
@@ -34,6 +34,43 @@ def compute_known(program: torch.export.ExportedProgram) -> None:
             node.replace_all_uses_with(constant, delete_user_cb=lambda user: user not in known)
     for node in graph.find_nodes(op="call_function", target=torch.ops.aten._assert_tensor_metadata.default):
         graph.erase_node(node)
+    graph.eliminate_dead_code()
+    program.graph_module.recompile()
+
+
+def tabulate(program: torch.export.ExportedProgram, number: fx.Node, count: int) -> None:
+    """Compute what ``number`` alone decides, an input below ``count``, for all it may be: a table with a row for each.
+
+    Rows of a table by the number itself stay as they are.
+    """
+    graph, aten = program.graph, torch.ops.aten
+    known = constants_of(program, ())
+    found: dict[fx.Node, list[Tensor]] = {number: [*torch.arange(count).view(-1, *number.meta["val"].shape)]}
+    calls = [node for node in graph.nodes if node.op == "call_function"]
+    for node in calls:
+        reads = {*node.all_input_nodes}
+        is_row = node.target is aten.embedding.default and node.args[1] is number
+        if found.keys().isdisjoint(reads) or reads - found.keys() - known.keys() or is_row:
+            continue
+        found[node] = []
+        for each in range(count):
+            now = known | {read: found[read][each] for read in reads & found.keys()}
+            args, options = (fx.node.map_arg(part, now.get) for part in (node.args, node.kwargs))
+            found[node].append(node.target(*args, **options))
+    tables = dict[tuple[str, bytes], fx.Node]()  # layers have those that are equal together
+    for node in [*found][1:]:
+        if found.keys() >= node.users.keys() or not isinstance(found[node][0], Tensor):
+            continue
+        data, like = torch.stack(found[node]).flatten(1), node.meta["val"]
+        key = f"{like.dtype} {[*like.shape]}", data.double().numpy().tobytes()
+        if key not in tables:
+            table = stored(program, node, data)
+            with graph.inserting_before(calls[0]):
+                row = graph.call_function(aten.embedding.default, (table, number))
+                tables[key] = graph.call_function(aten.view.default, (row, [*like.shape]))
+            row.meta["val"] = like.new_empty((*number.meta["val"].shape, data.shape[1]))
+            tables[key].meta["val"] = like
+        node.replace_all_uses_with(tables[key], delete_user_cb=lambda user: user not in found)
     graph.eliminate_dead_code()
     program.graph_module.recompile()
 

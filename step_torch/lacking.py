@@ -10,7 +10,7 @@ QUANTIZED = ("torch.ao.", "torchao.", "bitsandbytes.")
 
 HEAD = "\nIt has what a capture can not do:"
 
-_STATE = re.compile(r"Mamba|Rwkv|DeltaNet|LightningAttention|Recurrent|ShortConv|LinearAttention|SSM")
+_STATE = re.compile(r"LightningAttention|RecurrentGemmaRecurrentBlock|xLSTM")
 _POSITIONS = re.compile(r"(^|\.)(embed_positions|position_embeddings?|wpe)$")
 
 
@@ -51,7 +51,7 @@ def _of_modules(model: Any) -> Iterator[str]:
         if _POSITIONS.search(path) and path.count(".") > 1:
             yield f"learned positions inside the decoder: {path!r}"
         if _STATE.search(kind.__name__) and path.count(".") > 1:
-            yield f"recurrent state instead of keys and values: {path!r} is a {kind.__name__}"
+            yield f"recurrent state that is not in the cache: {path!r} is a {kind.__name__}"
         if kind.__module__.startswith(QUANTIZED):
             yield f"quantized weights, which must be bfloat16: {path!r} is a {kind.__module__}.{kind.__name__}"
 
@@ -63,7 +63,5 @@ def _of_configs(model: Any) -> Iterator[str]:
             yield "an encoder beside the decoder (is_encoder_decoder)"
         if getattr(config, "alibi", False):
             yield "positions as biases of scores (alibi)"
-        if getattr(config, "kv_lora_rank", None):
-            yield "a latent cache, keys and values of unlike heads (kv_lora_rank)"
         if "chunked_attention" in (getattr(config, "layer_types", None) or ()):
             yield "attention in chunks (chunked_attention)"

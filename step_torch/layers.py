@@ -48,16 +48,17 @@ class Layers(nn.Module):
         self.layers = nn.ModuleList(getattr(body, name)[:count])
         self.config = model.config
         self.kinds = kinds_of(body)
+        with calling(model, f"{type(model).__name__} gives no tables of positions"):
+            self.is_complex = is_complex(body, self.kinds)
         self._drive = [body, name]  # not a module of this one: only its `forward` is wanted
 
     def forward(self, x: Tensor, *rest: Tensor) -> Tensor:
         tables, past = rest[: 2 * len(self.kinds)], rest[2 * len(self.kinds) :]
         body, name = self._drive
         accepted = inspect.signature(type(body).forward).parameters
-        given: dict[str, Any] = {}
-        if past:
-            names = [(layer, name) for layer in range(len(past) // 2) for name in ROWS]
-            given |= Past(dict(zip(names, past, strict=True))).given(body)
+        names = [(layer, name) for layer in range(len(past) // 2) for name in ROWS]
+        cache = Past(dict(zip(names, past, strict=True)))
+        given: dict[str, Any] = cache.given(body) if past else {}
         rows = next((each for each in ("inputs_embeds", "hidden_states") if each in accepted), None)
         if rows is None:  # it begins with images or sounds, and asks nothing of its layers
             for layer in self.layers:
@@ -72,7 +73,7 @@ class Layers(nn.Module):
         if "use_cache" in accepted:
             given["use_cache"] = bool(past)
         try:
-            with turning(driver, self.kinds, tables):
+            with turning(driver, self.kinds, tables, is_complex=self.is_complex), cache.within(self.layers):
                 type(body).forward(driver, **{rows: x.clone(), **given})
         except _Through as done:
             return done.rows
@@ -120,15 +121,29 @@ class _Through(Exception):
 
 
 @contextmanager
-def turning(body: Any, kinds: Sequence[str | None], tables: Sequence[Tensor]) -> Iterator[None]:
+def turning(
+    body: Any, kinds: Sequence[str | None], tables: Sequence[Tensor], *, is_complex: bool = False
+) -> Iterator[None]:
     """``body`` finds these ``tables`` of positions meanwhile, cosines and sines of each of ``kinds``."""
     pairs = dict(zip(kinds, zip(tables[::2], tables[1::2], strict=True), strict=True))
-    if pairs:
-        body.__dict__["rotary_emb"] = lambda _, position_ids=None, layer_type=None: pairs[layer_type]
+    made = {kind: torch.complex(*pair) if is_complex else pair for kind, pair in pairs.items()}
+    if made:
+        body.__dict__["rotary_emb"] = lambda _, position_ids=None, layer_type=None: made[layer_type]
     try:
         yield
     finally:
         body.__dict__.pop("rotary_emb", None)
+
+
+def is_complex(body: Any, kinds: Sequence[str | None]) -> bool:
+    """Whether a body turns by complex numbers, in place of cosines and sines."""
+    return any(getattr(_turns(body, [0], each), "is_complex", bool)() for each in kinds)
+
+
+def _turns(body: Any, positions: Sequence[int], kind: str | None) -> Any:
+    """What a body turns rows at these ``positions`` by."""
+    blank = torch.zeros(1, len(positions), 1, dtype=next(body.parameters()).dtype)
+    return body.rotary_emb(blank, torch.tensor([*positions])[None], **({} if kind is None else {"layer_type": kind}))
 
 
 def kinds_of(body: Any) -> list[str | None]:
@@ -149,19 +164,20 @@ def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
     >>> cosines, sines = step_torch.tables(model, range(16))  # doctest: +SKIP
     """
     body, _ = owner_of(model) or (model, "")
-    kind, kept = type(model).__name__, next(model.parameters()).dtype
-    blank, made = torch.zeros(1, len(positions), 1, dtype=kept), list[Tensor]()
+    kind, made = type(model).__name__, list[Tensor]()
     for each in kinds_of(body):
         with calling(model, f"{kind} gives no tables of positions"):
-            numbers = torch.tensor(list(positions))[None]
-            found = body.rotary_emb(blank, numbers, **({} if each is None else {"layer_type": each}))
+            found = _turns(body, positions, each)
+        if getattr(found, "is_complex", bool)():
+            made += [found.real.clone(), found.imag.clone()]
+            continue
         if not isinstance(found, tuple) or len(found) != 2:
             what = f"{name_of(found.dtype)}{list(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
             raise InputError(
                 f"{kind} gives no tables of positions: rotary_emb must give cosines and sines, not {what}"
                 f"{listed(lacking(model))}"
             )
-        made += [each.to(kept) for each in found]
+        made += [each.to(next(model.parameters()).dtype) for each in found]
     return tuple(made)
 
 

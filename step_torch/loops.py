@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from step import Selector, Stream
+from step.functions import RetileCol, RetileStreamify
 from step.language.dims import Dim
 from step_torch.layouts import Value
 
@@ -37,8 +39,23 @@ def filtered(at: Importer, value: Value, wanted: np.ndarray) -> Stream:
 def looped(at: Importer, stream: Stream, rounds: Dim, extents: Sequence[int]) -> Stream:
     """``rounds`` of loops of these ``extents`` out of one loop."""
     if extents:
-        if stream.shape != (rounds * prod(extents),):
-            stream = stream.assume_shape([rounds * prod(extents)])
+        stream = stream.assume_shape([rounds * prod(extents)])
         for place in range(len(extents)):  # from the outside, where extents may be dynamic
             stream = stream.reshape(prod(extents[place:]), name=at.name("loop"))[0]
     return stream.assume_shape([rounds, *extents])
+
+
+def side_by_side(at: Importer, value: Value) -> Stream:
+    """One tile a round: those of all loops of ``value`` side by side."""
+    loops = len(value.layout.loops)
+    return value.stream.accum(RetileCol(), rank=loops, name=at.name("side_by_side")) if loops else value.stream
+
+
+def apart(at: Importer, like: Value, stream: Stream) -> Value:
+    """``like`` with the tiles of ``stream``, which has those of all its loops side by side."""
+    if like.layout.loops:
+        pieces = RetileStreamify(like.layout.tile[1], "col", rank=1)
+        stream = stream.flat_map(pieces, name=at.name("apart"))
+        for rank, extent in enumerate(reversed(like.layout.extents[1:])):
+            stream = stream.reshape(extent, rank=rank, name=at.name("loop"))[0]
+    return replace(like, stream=stream)

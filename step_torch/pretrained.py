@@ -22,6 +22,8 @@ from step_torch.calling import calling
 from step_torch.capturing import Layers, capture, capture_decoding, tables
 from step_torch.generating import LanguageModel
 from step_torch.imported import Imported, load
+from step_torch.packings import check_packing, is_packed, unpacked_layers
+from step_torch.quantized import quantize
 from step_torch.tiling import Tiling
 
 _LAYER = re.compile(r"(?<![^.])(?:layers?|h|blocks?)\.(\d+)(?=\.)")
@@ -37,7 +39,7 @@ def from_pretrained(folder: Path | str) -> Checkpoint:
     `save_pretrained` of transformers writes them. Nothing is downloaded.
 
     Raises `FormatError` for files that can not be read, and `InputError` for a model that transformers does not have
-    by itself, or that is quantized.
+    by itself, or whose weights are quantized by another way than GPTQ or AWQ.
 
     >>> checkpoint = step_torch.from_pretrained("checkpoints/tiny-llama")  # doctest: +SKIP
     >>> checkpoint.layer(7, tokens=16).check().passed  # doctest: +SKIP
@@ -50,16 +52,15 @@ def from_pretrained(folder: Path | str) -> Checkpoint:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model of transformers in ``folder``."""
+    """A model of transformers in ``folder``, whose weights are quantised as ``options`` of `quantize` say, if any."""
 
     folder: Path
+    options: Mapping[str, Any] | None = None
     _read: dict[int, Mapping[str, np.ndarray]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         check_readable(self.folder / "config.json")
-        quantized = getattr(self.config, "quantization_config", None)
-        says = self._says("has quantized weights: store them in bfloat16, by model.dequantize() and save_pretrained")
-        expect(not quantized, says, InputError)
+        check_packing(getattr(self.config, "quantization_config", None), self._says)
         expect(self.kind and self.names, self._says("has no weights"), InputError)
 
     @cached_property
@@ -105,22 +106,28 @@ class Checkpoint:
 
     def model(self, numbers: Sequence[int]) -> Any:
         """The model of transformers in BF16 with these layers alone, of which alone the weights are read."""
-        config = type(self.config).from_dict(self.config.to_dict())
+        config = type(self.config).from_dict({**self.config.to_dict(), "quantization_config": None})
         for text in {id(each): each for each in (config, config.get_text_config())}.values():
             for count in [each for each in _COUNTS if hasattr(text, each)]:
                 setattr(text, count, len(numbers))
             if getattr(text, "layer_types", None):
                 text.layer_types = [self.config.get_text_config().layer_types[each] for each in numbers]
-        state = dict(self._weights(numbers))
+        state, quantization = dict(self._weights(numbers)), getattr(self.config, "quantization_config", None)
+        integers = unpacked_layers(state, quantization, self._says)
+        state = {name: each for name, each in state.items() if not is_packed(name, integers)}
         with calling(None, self._says("can not be made")), _silent():
             model, told = self.kind.from_pretrained(
                 None, config=config, state_dict=state, output_loading_info=True, dtype=torch.bfloat16
             )
-        if missing := sorted(told["missing_keys"]):
+        prefix = f"{model.base_model_prefix}."
+        own = {path if path in dict(model.named_modules()) else prefix + path: each for path, each in integers.items()}
+        if missing := sorted(each for each in told["missing_keys"] if each.rpartition(".")[0] not in own):
             raise InputError(
                 self._says(f"lacks {len(missing)} weights of a {self.kind.__name__}: {missing[0]!r} is the first")
             )
-        return model.eval()
+        for path, each in own.items():
+            model.set_submodule(path, each)
+        return model.eval() if self.options is None else quantize(model.eval(), **self.options)
 
     def layer(self, number: int = 0, *, tokens: int = 16, inputs: Any = None, tiling: Tiling | None = None) -> Imported:
         """The layer ``number`` by itself as a program, rows of so many ``tokens`` in and out.
@@ -208,6 +215,8 @@ class _LayerWeights(dict[str, np.ndarray]):
 def _array(weight: torch.Tensor) -> np.ndarray:
     import ml_dtypes
 
+    if weight.dtype != torch.bfloat16:
+        return weight.numpy()
     return weight.detach().contiguous().view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from torch import Tensor, nn
 from step.errors import InputError, expect
 from step.functions.dequantize import Bits, packed, quantized, unpacked
 from step.functions.reciprocal import divide
+from step.language import numerics
 from step.language.arguments import checked
 from step.library.quantized import MOST
 from step_torch.calling import calling
@@ -36,7 +39,8 @@ def quantized_linear(x: Tensor, weight: Tensor, scales: Tensor, bias: Tensor | N
     rows, columns, groups = x.to(wide), *scales.shape
     sizes = rows.abs().amax(-1, keepdim=True) * torch.tensor(1 / MOST, dtype=wide)
     if wide is torch.float32:
-        factors = torch.from_numpy(np.asarray(divide(np.ones(1, np.float32), sizes.numpy()), np.float32))
+        with numerics.quiet():
+            factors = torch.from_numpy(np.asarray(divide(np.ones(1, np.float32), sizes.numpy()), np.float32))
     else:
         factors = 1 / sizes
     steps = rows * factors
@@ -79,7 +83,7 @@ class QuantizedLinear(nn.Module):
         return quantized_linear(x, self.weight, self.scales, self.bias, self.bits)
 
 
-@checked
+@partial(checked, refused=InputError)
 def quantize(
     module: Any, *, weights: Bits = 4, group: int | None = 64, head: bool = False, data: Sequence[Any] = ()
 ) -> Any:
@@ -99,10 +103,10 @@ def quantize(
     True
     """
     if not isinstance(module, nn.Module):
-        from step_torch.pretrained import Scheme, from_pretrained
+        from step_torch.pretrained import Checkpoint
 
         expect(not data, "a folder takes no data: quantize the model itself, and give that to capture", InputError)
-        return from_pretrained(module, Scheme(weights, group, head))
+        return Checkpoint(Path(module), {"weights": weights, "group": group, "head": head})
     found = _linear_layers(module, head=head)
     for path, (_, matrix) in found.items():
         _check(path, *matrix.shape, weights, group)
@@ -136,12 +140,11 @@ def _linear_layers(module: nn.Module, *, head: bool) -> dict[str, tuple[nn.Modul
 
 
 def _check(path: str, columns: int, depth: int, bits: Bits, group: int | None) -> None:
-    if depth % (group or depth) or (group or depth) % (8 // bits):
-        fit = [each for each in (128, 64, 32, 16) if depth % each == 0]
-        advice = f"group={fit[0]} does" if fit else "None is a scale for all of them"
-        raise InputError(f"groups of {group} do not divide the {depth} inputs of {path!r}: {advice}")
-    says = f"{path!r} has {columns} outputs, an odd number, but two weights of 4 bits are a byte: give weights=8"
-    expect(bits == 8 or columns % 2 == 0, says, InputError)
+    fit = next((f"group={each} does" for each in (128, 64, 32, 16) if depth % each == 0), "group=None is one for all")
+    says = f"groups of {group} do not divide the {depth} inputs of {path!r}: {fit}"
+    expect(depth % (group or depth) == 0, says, InputError)
+    says = f"{path!r} is [{columns}, {depth}], and two weights of 4 bits are a byte: odd numbers take weights=8"
+    expect(bits == 8 or (columns % 2 == 0 and depth % 2 == 0), says, InputError)
 
 
 def _products_of_inputs(module: nn.Module, layers: dict[str, nn.Module], data: Sequence[Any]) -> dict[str, np.ndarray]:

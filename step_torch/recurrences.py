@@ -78,7 +78,8 @@ def _selective(
     dt = _steps(dt, delta_bias, delta_softplus)
     decay = torch.exp(dt[..., None] * A)
     state = None if state is None else state[:, None]
-    state, y = recurrence(*(each[:, :, None] for each in (decay, B, dt * x, C)), state=state)
+    decay, key, value, query = (each[:, :, None] for each in (decay, B, dt * x, C))
+    state, y = recurrence(decay, key, value, query, state=state)
     y = y[:, :, 0] if D is None else y[:, :, 0] + x * D
     y = y.transpose(1, 2) if z is None else y.transpose(1, 2) * nn.functional.silu(z)
     return (y, state[:, 0]) if return_last_state else y
@@ -104,25 +105,23 @@ def _step_of_selective(
     dt_bias: Tensor | None = None, dt_softplus: bool = False, z: Tensor | None = None, **_: Any,
 ) -> Tensor:  # fmt: skip
     """A row of Mamba."""
-    rows = [each if each is None else each[..., None] for each in (x, dt, B, C, z)]
-    given = (*rows[:2], A, *rows[2:4], D, rows[4], dt_bias, dt_softplus, True)
-    y, new = _selective(*given, state=state)
+    x, dt, B, C = (each[..., None] for each in (x, dt, B, C))
+    z = None if z is None else z[..., None]
+    y, new = _selective(x, dt, A, B, C, D, z, dt_bias, dt_softplus, return_last_state=True, state=state)
     state.copy_(new)
     return y[..., 0]
 
 
 def _step_by_head(
     state: Tensor, x: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor | None = None,
-    dt_bias: Tensor | None = None, dt_softplus: bool = False, **_: Any,
+    dt_bias: Tensor | None = None, dt_softplus: bool = False, z: Tensor | None = None, **_: Any,
 ) -> Tensor:  # fmt: skip
     """A row of Mamba-2, whose numbers of heads are there for all of their sizes."""
     D, dt_bias = (each if each is None else each[:, 0] for each in (D, dt_bias))
-    rows = [each[:, None] for each in (B, C)]
-    y, new = _by_head(
-        x[:, None], dt[:, None, :, 0], A[:, 0, 0], *rows, 1, D, dt_bias, state, dt_softplus, return_final_states=True
-    )
+    x, dt, B, C = (each[:, None] for each in (x, dt[..., 0], B, C))
+    y, new = _by_head(x, dt, A[:, 0, 0], B, C, 1, D, dt_bias, state, dt_softplus, return_final_states=True)
     state.copy_(new)
-    return y[:, 0]
+    return y[:, 0] if z is None else y[:, 0] * nn.functional.silu(z)
 
 
 def _step_of_convolution(

@@ -10,10 +10,11 @@ import ml_dtypes
 import numpy as np
 
 from step import BF16, UINT32, Stream
-from step.functions import Add, Compare, ExpertTiles, RetileRow, Scale, Where
-from step_torch.caches import Cache, cache_of
+from step.functions import Add, Compare, ExpertTiles, RetileRow, RetileStreamify, Scale, SelectAll, Where
+from step.language.function import NUMBER
+from step_torch.caches import Cache, Turns, cache_of
 from step_torch.layouts import TileLayout, Value
-from step_torch.loops import looped
+from step_torch.loops import apart, looped, side_by_side
 from step_torch.lowerings.elementwise import cast, renamed
 from step_torch.sources import STREAMS, Sources, Stored
 
@@ -23,8 +24,9 @@ class EveryLayer(Sources):
     """Parameters are those of the layer whose turn it is: tensors have those of all ``layers``, one behind the other.
 
     ``weights``: of each parameter, by its name in the program, the data of every layer. ``length``: how many rows there
-    are in the caches, for every row; these have ``room`` for so many. ``number`` is that of the layer for every row,
-    and comes before it: weights are on their way before the row that wants them.
+    are in the caches, for every row; these have ``room`` for so many. ``number`` is that of the layer for every tile,
+    and comes before it: weights are on their way before the row that wants them. Of the rows of a chunk, ``first`` (1)
+    says which are not the first, and ``more`` which are not the last.
     """
 
     reference: Stream
@@ -33,6 +35,45 @@ class EveryLayer(Sources):
     length: Stream
     room: int
     number: Stream
+    first: Stream | None = None
+    more: Stream | None = None
+
+    def __post_init__(self) -> None:
+        self.every = self.length if self.rows is None else self.length.flatten(0, 1, name="length_of_row")
+
+    def alone(self, value: Value) -> Value:
+        return super().alone(value) if self.first is None else self.in_rounds(value)
+
+    def in_rounds(self, value: Value) -> Value:
+        if self.first is None or value.layout.rows != self.rows:
+            return value
+        at, rows = self.importer, side_by_side(self.importer, value)
+        rows = rows.flat_map(RetileStreamify(1, "row"), name=at.name("row")).assume_shape(self.every.shape)
+        return apart(at, replace(value, layout=replace(value.layout, rows=None)), rows)
+
+    def together(self, value: Value) -> Value:
+        """Rounds of a chunk are the rows of a tile."""
+        if self.first is None:
+            return super().together(value)
+        at, each = self.importer, self.length.map(SelectAll(1), name=self.importer.name("each_row"))
+        rows = at.graph.reassemble([side_by_side(at, value)], each, order="index", name=at.name("chosen_rows"))
+        rows = rows.flatten(0, 1, name=at.name("rows")).assume_shape(self.length.shape)
+        tile = rows.accum(RetileRow(), name=at.name("chunk"))
+        return apart(at, replace(value, layout=replace(value.layout, rows=self.rows)), tile)
+
+    def for_rows(self, value: Value) -> Value:
+        """The same for every row of a chunk."""
+        if self.first is None:
+            return value
+        return apart(self.importer, value, self._of_rows(side_by_side(self.importer, value)))
+
+    def _of_rows(self, stream: Stream) -> Stream:
+        """``stream`` [rounds] with an element for every row of a tile."""
+        if self.rows is None:
+            return stream
+        each = stream.reshape(1, name=self.importer.name("of_tile"))[0]
+        each = each.expand(self.length, name=self.importer.name("of_rows"))
+        return each.flatten(0, 1).assume_shape(self.every.shape)
 
     def tensor(self, given: Stored) -> Any:
         own = given.of or given.name
@@ -66,40 +107,49 @@ class EveryLayer(Sources):
             stream = held.streamify(out=extents, stride=strides, name=name("again"))
         return Value(stream, given.dims, wanted, BF16)
 
+    def of_table(self, number: Stream, table: Stored) -> Stream:
+        """Behind the rows of the layers before."""
+        if (table.of or table.name) not in self.weights:
+            return number
+        at = self.importer
+        first = self.number.map(Scale(table.data.size // table.width), name=at.name("first"))
+        first = first if self.rows is None else first.repeat(self.rows.count, name=at.name("first_of_texts"))
+        return number.map(Add(), first, name=at.name("in_layer"))
+
     def of_layer(self, number: Stream, count: int) -> Stream:
         """Counted on from layer to layer."""
         at = self.importer
-        first = self.number.map(Scale(count), name=at.name("first"))
-        if self.rows is not None:
-            first = first.repeat(self.rows.count, name=at.name("first_of_texts")).flatten(0, 1)
-            first = first.assume_shape(number.shape[:1])
+        first = self._of_rows(self.number.map(Scale(count), name=at.name("first")))
         for extent in number.shape[self.reference.rank + 1 :]:
             first = first.repeat(int(extent), name=at.name("first_again"))
         return number.map(Add(), first, name=at.name("in_layer"))
 
-    @property
-    def texts(self) -> int:
-        """How many texts a row is of."""
-        return 1 if self.rows is None else self.rows.count
-
-    def of_texts(self, number: Stream, prefix: str) -> tuple[Stream, Stream]:
-        """The ``number`` of what the layer has of every text of every row, and how many rows this had by now."""
-        length = self.length
-        if self.texts > 1:
-            length = length.flatten(0, 1, name=f"{prefix}lengths_of_texts")
-            number = number.flat_map(ExpertTiles(self.layers, self.texts), name=f"{prefix}texts")
-            number = number.flatten(0, 1, name=f"{prefix}numbers_of_texts").assume_shape(length.shape)
-        return number, length
-
     def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
         """Caches of all layers, empty, of which every row finds those of its layer."""
-        at, heads, texts = self.importer, keys.data.shape[1], self.texts
-        number, length = self.of_texts(self.number, prefix)
+        at, heads = self.importer, keys.data.shape[1]
+        texts = 1 if self.rows is None or self.first is not None else self.rows.count
+        number = self.number
+        if texts > 1:
+            number = number.flat_map(ExpertTiles(self.layers, texts), name=f"{prefix}texts")
+            number = number.flatten(0, 1, name=f"{prefix}numbers_of_texts").assume_shape(self.every.shape)
         if heads > 1:
-            length = length.repeat(heads, name=f"{prefix}heads").flatten(0, 1, name=f"{prefix}lengths")
             number = number.flat_map(ExpertTiles(self.layers * texts, heads), name=f"{prefix}of_layer")
-            number = number.flatten(0, 1, name=f"{prefix}numbers").assume_shape(length.shape)
+            number = number.flatten(0, 1, name=f"{prefix}numbers")
+
+        def of_heads(stream: Stream, name: str) -> Stream:
+            each = stream.repeat(heads, name=f"{prefix}heads_{name}") if heads > 1 else stream
+            return each.flatten(0, 1, name=f"{prefix}{name}") if heads > 1 else each
+
+        length, turns = of_heads(self.every, "lengths"), None
+        if self.first is not None and self.more is not None:
+            flat = (each.flatten(0, 1).assume_shape(self.every.shape) for each in (self.first, self.more))
+            first, more = (of_heads(each, name) for each, name in zip(flat, ("first", "more"), strict=True))
+            turns = Turns(at.graph.feedback(NUMBER, [at.graph.symbol(f"{prefix}next")], name=f"{prefix}next_row"), more)
+            numbers = [number, turns.back.stream.buffered(heads + 1)]
+            number = at.graph.reassemble(numbers, first, order="index", name=f"{prefix}turn").flatten(0, 1)
+        number = number.assume_shape(length.shape) if number is not self.number else number
         cache = cache_of(at, self.layers * texts * heads, self.room, number, length, prefix, window)
+        cache = replace(cache, turns=turns)
         for name, given in (("keys", keys), ("values", values)):
             rows = cache.sequences * cache.tiles * cache.rows
             at.inputs[f"{prefix}{name}"] = np.broadcast_to(
@@ -109,40 +159,37 @@ class EveryLayer(Sources):
 
 
 class State:
-    """State that every layer has of every text: ``now`` is that in front of a row, and `close` takes the one behind.
+    """State that every layer keeps: ``now`` is the one in front of a row, and `close` takes the one behind.
 
     Memory has those of all layers, and last the one in front of the first row of a text.
     """
 
     def __init__(self, sources: EveryLayer, given: Stored) -> None:
-        at, graph, prefix = sources.importer, sources.importer.graph, f"{given.name}_cache_"
-        self.sources, self.prefix, count = sources, prefix, sources.layers * sources.texts
-        own = sources.natural_layout(given, ragged=False)
-        loops = () if sources.rows is None else (replace(sources.rows, count=sources.texts),)
-        layout = replace(own, loops=(*loops, *own.loops))
-        self.tiles, dtype = prod(own.extents), STREAMS[given.data.dtype.name]
-        shape = ((count + 1) * given.data.size // given.width, given.width)
-        self.tensor = graph.tensor(f"{prefix}state", shape, dtype)
-        at.inputs[self.tensor.name] = np.tile(given.data.reshape(-1, given.width), (count + 1, 1))
-        row = graph.constant(0, dtype=UINT32, reference=sources.reference, name=f"{prefix}row")
-        number, length = sources.of_texts(sources.number.map(Add(), row, name=f"{prefix}now"), prefix)
+        at, graph, self.prefix = sources.importer, sources.importer.graph, f"{given.name}_cache_"
+        self.sources, dtype = sources, STREAMS[given.data.dtype.name]
+        layout = sources.natural_layout(given, ragged=False)
+        rows = np.tile(given.data.reshape(-1, given.width), (sources.layers + 1, 1))
+        self.tensor = graph.tensor(f"{self.prefix}state", rows.shape, dtype)
+        at.inputs[self.tensor.name] = rows
         zero, last = (
-            graph.constant(each, dtype=UINT32, reference=number, name=f"{prefix}{name}")
-            for name, each in (("zero", 0), ("first", count))
+            graph.constant(each, dtype=UINT32, reference=sources.reference, name=f"{self.prefix}{name}")
+            for name, each in (("zero", 0), ("first", sources.layers))
         )
-        begins = length.map(Compare("=="), zero, name=f"{prefix}begins")
-        before = begins.map(Where(), last, number, name=f"{prefix}before")
-        found = self._addresses(before, layout.extents).load_random(self.tensor, tile=layout.tile, name=f"{prefix}load")
-        read = self._addresses(number, layout.extents).zip(found, name=f"{prefix}read")
-        self.address = read.item_of(0, name=f"{prefix}behind")
+        begins = sources.length.map(Compare("=="), zero, name=f"{self.prefix}begins")
+        before = begins.map(Where(), last, sources.number, name=f"{self.prefix}before")
+        address = self._addresses(before, layout)
+        found = address.load_random(self.tensor, tile=layout.tile, name=f"{self.prefix}load")
+        read = self._addresses(sources.number, layout).zip(found, name=f"{self.prefix}read")
+        self.address = read.item_of(0, name=f"{self.prefix}behind")
         self.now = Value(found, given.dims, layout, dtype)
 
-    def _addresses(self, number: Stream, extents: tuple[int, ...]) -> Stream:
+    def _addresses(self, number: Stream, layout: TileLayout) -> Stream:
         """Addresses of all tiles of the states of these numbers."""
-        sources, count = self.sources, self.sources.layers * self.sources.texts + 1
-        if self.tiles > 1:
-            number = number.flat_map(ExpertTiles(count, self.tiles)).flatten(0, 1)
-        return looped(sources.importer, number, sources.reference.shape[0], extents) if extents else number
+        at, extents = self.sources.importer, layout.extents
+        if not extents:
+            return number
+        tiles = number.flat_map(ExpertTiles(self.sources.layers + 1, prod(extents)), name=at.free(f"{self.prefix}at"))
+        return looped(at, tiles.flatten(0, 1), number.shape[0], extents)
 
     def close(self, new: Value) -> Stream:
         """An element for every row as soon as its ``new`` state is in memory."""

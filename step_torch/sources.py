@@ -108,7 +108,7 @@ class Sources:
     """Tensors in memory as streams, for a program that goes through its nodes once, or for every element of
     ``reference``: all is read again then, and inputs are ``numbers`` that come with these.
 
-    ``rows``: those of several texts, which torch does not know, where these are in one tile.
+    ``rows``: those of several texts or of a chunk, which torch does not know, where these are in one tile.
     """
 
     importer: Importer
@@ -129,6 +129,14 @@ class Sources:
         if self.rows is None:
             return value
         return self.importer.joiner.rows(value, self.rows.count, "rows of several texts are one tile")
+
+    def in_rounds(self, value: Value) -> Value:
+        """``value`` with the rows of a chunk as rounds of their own."""
+        return value
+
+    def for_rows(self, value: Value) -> Value:
+        """``value``, which a tile of rows reads, for each of those that are `alone`."""
+        return value
 
     def natural(self, given: Stored, *, ragged: bool) -> Value:
         """All of the tensor in its own order: rows of as many as the tiling says, with all columns.
@@ -214,9 +222,13 @@ class Sources:
         """Rows of ``table`` by their ``numbers``, where these come with the rows of a language model."""
         if numbers.name not in self.numbers:
             return None
-        number, tile = self.numbers[numbers.name], (1, table.width)
+        number, tile = self.of_table(self.numbers[numbers.name], table), (1, table.width)
         stream = number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
         return stream if self.rows is None else stream.accum(RetileRow(), name=self.importer.name("rows"))
+
+    def of_table(self, number: Stream, table: Stored) -> Stream:
+        """The ``number`` of a row of ``table``, among all that its tensor has."""
+        return number
 
     def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
         """The caches that these inputs are, for attention of a ``window`` whose names begin with ``prefix``."""

@@ -7,7 +7,7 @@ follow each other again and again, as windows and whole attention do.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -49,8 +49,9 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     each, before, behind = _parts(nodes, path)
     sizes = [size for size in range(1, MOST_KINDS + 1) if len(each) % size == 0]
     groups = [[[*chain(*each[at : at + size])] for at in range(0, len(each), size)] for size in sizes]
-    layers = next((some for some in groups if _alike(some, nodes)), groups[0])
-    first, shapes = layers[0], [_shape(each, nodes) for each in layers]
+    tables = {name for node in before for name in node.results} & {*_reads(each[1:])} - _copies(nodes)
+    layers = next((some for some in groups if _alike(some, nodes, tables)), groups[0])
+    first, shapes = layers[0], [_shape(each, nodes, tables) for each in layers]
     for number, (shape, _) in enumerate(shapes):
         if shape != shapes[0][0]:
             at = next((i for i, (a, b) in enumerate(zip(shape, shapes[0][0], strict=False)) if a != b), -1)
@@ -63,16 +64,25 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
         raise InputError(f"'{path}' has nothing behind its layers: the head of a language model is missing")
     row_out = next((name for node in layers[1] for name in node.reads if name in made[0]), last) if layers[1:] else last
     entry = needed(before, [row_in])
-    tables = tuple(node for node in before if node not in entry)
+    beside = tuple(node for node in before if node not in entry)
     parameters = {name: [own[at] for _, own in shapes] for at, name in enumerate(_own(first, nodes))}
     new = nodes.outputs[1:]
     states = dict(zip(new, nodes.inputs[len(nodes.inputs) - len(new) :], strict=True))
     states = {each: name for each, name in states.items() if each in made[0]}
-    return Stacked(len(layers), entry, tables, tuple(first), tuple(behind), row_in, row_out, last, parameters, states)
+    return Stacked(len(layers), entry, beside, tuple(first), tuple(behind), row_in, row_out, last, parameters, states)
 
 
-def _alike(layers: list[list[TorchNode]], of: Nodes) -> bool:
-    return all(_shape(each, of)[0] == _shape(layers[0], of)[0] for each in layers)
+def _alike(layers: list[list[TorchNode]], of: Nodes, tables: Set[str]) -> bool:
+    return all(_shape(each, of, tables)[0] == _shape(layers[0], of, tables)[0] for each in layers)
+
+
+def _reads(layers: list[list[TorchNode]]) -> Iterator[str]:
+    return (name for layer in layers for node in layer for name in node.reads)
+
+
+def _copies(nodes: Nodes) -> set[str]:
+    """Copies of inputs, as those of states are."""
+    return {node.name for node in nodes.nodes if node.op == "aten.clone.default" and {*node.reads} <= {*nodes.inputs}}
 
 
 def _parts(nodes: Nodes, path: object) -> tuple[list[list[TorchNode]], list[TorchNode], list[TorchNode]]:
@@ -94,10 +104,9 @@ def _parts(nodes: Nodes, path: object) -> tuple[list[list[TorchNode]], list[Torc
 
 def _row_in(layers: list[list[TorchNode]], nodes: Nodes, path: object) -> str:
     """The value that goes into the first layer: the others do not read it, as they do tables."""
-    given = {*(name for node in layers[0] for name in node.results), *nodes.parameters, *nodes.inputs}
-    given.update(node.name for node in nodes.nodes if node.op == "aten.clone.default" and given.issuperset(node.reads))
+    given = {*(name for node in layers[0] for name in node.results), *nodes.parameters, *nodes.inputs, *_copies(nodes)}
     entering = dict.fromkeys(name for node in layers[0] for name in node.reads if name not in given)
-    others = {name for layer in layers[1:] for node in layer for name in node.reads}
+    others = {*_reads(layers[1:])}
     rows = [name for name in entering if name not in others] if layers[1:] else list(entering)[:1]
     if len(rows) != 1:
         raise InputError(
@@ -110,7 +119,7 @@ def _own(nodes: Sequence[TorchNode], of: Nodes) -> list[str]:
     return list(dict.fromkeys(name for node in nodes for name in node.reads if name in of.parameters))
 
 
-def _shape(nodes: Sequence[TorchNode], of: Nodes) -> tuple[list[Any], list[str]]:
+def _shape(nodes: Sequence[TorchNode], of: Nodes, tables: Set[str]) -> tuple[list[Any], list[str]]:
     """The nodes as all layers must have them, and the weights of this one in the order in which they are read."""
     results = (name for node in nodes for name in node.results)
     known, seen = {name: f"result {number}" for number, name in enumerate(results)}, dict[str, Any]()
@@ -120,6 +129,8 @@ def _shape(nodes: Sequence[TorchNode], of: Nodes) -> tuple[list[Any], list[str]]
             return [same(each) for each in arg]
         if not isinstance(arg, Ref):
             return arg
+        if arg.name in tables:
+            return arg.name
         return known.get(arg.name) or seen.setdefault(arg.name, (len(seen), of.metas.get(arg.name)))
 
     shape = [

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Kept = Mapping[tuple[int, str], Tensor]
 """What layers keep, by their numbers and its names: keys and values, to which rows are added, then what is replaced."""
@@ -17,11 +19,15 @@ ROWS = ("keys", "values")
 
 class Past:
     """The cache as models see it: rows that are there with the new ones behind, all of them in all layers, and states
-    that are changed in place."""
+    that are changed in place.
+
+    A latent cache has keys and values of heads, too: what a model makes of latent rows is made of each row once.
+    """
 
     is_compileable = False
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: Kept, position: Tensor | None = None) -> None:
+        self._position, self._latent = position, dict[int, Any]()
         self._kept = {(layer, name): each if name in ROWS else each.clone() for (layer, name), each in kept.items()}
         self.is_sliding = [False] * len({layer for layer, _ in kept})
 
@@ -31,19 +37,39 @@ class Past:
         return [each for (_, name), each in self._kept.items() if name not in ROWS]
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Keys and values of all rows."""
+        """Keys and values of all rows, or the latent ones of the new rows."""
+        return (keys, values) if layer in self._latent else self._longer(keys, values, layer)
+
+    def _longer(self, keys: Tensor, values: Tensor, layer: int) -> tuple[Tensor, Tensor]:
         before, after = (self._kept[layer, name] for name in ROWS)
         return torch.cat([before, keys], 2), torch.cat([after, values], 2)
 
-    def get_seq_length(self, *_: Any) -> int:
-        """Rows that are there."""
-        return next((each.shape[2] for (_, name), each in self._kept.items() if name in ROWS), 0)
+    @contextmanager
+    def within(self, layers: nn.Module) -> Iterator[None]:
+        """Latent rows of ``layers`` become keys and values behind those that are there, meanwhile."""
+        self._latent = latent_of(layers) if self._kept else {}
+        for layer, module in self._latent.items():
+            module.__dict__["expand_kv"] = partial(self._expanded, module.expand_kv, layer)
+        try:
+            yield
+        finally:
+            for module in self._latent.values():
+                del module.__dict__["expand_kv"]
 
-    get_query_offset = get_seq_length
+    def _expanded(self, expand: Any, layer: int, *latent: Tensor) -> tuple[Tensor, Tensor]:
+        return self._longer(*expand(*latent), layer)
+
+    def get_seq_length(self, layer: int | None = None) -> int | Tensor:
+        """Rows that are there: for a layer, which computes with it, the position of a step."""
+        return self.get_query_offset() if layer is None or self._position is None else self._position
+
+    def get_query_offset(self, *_: Any) -> int:
+        """Rows before the new ones."""
+        return next((each.shape[2] for (_, name), each in self._kept.items() if name in ROWS), 0)
 
     def get_mask_sizes(self, rows: int, *_: Any) -> tuple[int, int]:
         """Rows with the new ones, of which the first one is number 0."""
-        return self.get_seq_length() + rows, 0
+        return self.get_query_offset() + rows, 0
 
     def get_conv_state(self, layer: int, state_idx: int = 0) -> Tensor:
         """Columns that a convolution saw last."""
@@ -96,6 +122,11 @@ RWKV = "state"
 """The name of the cache in RWKV, which is a list of tensors."""
 
 
+def latent_of(layers: nn.Module) -> dict[int, Any]:
+    """The modules that make keys and values of latent rows, by the numbers of their layers."""
+    return {each.layer_idx: each for each in layers.modules() if hasattr(each, "expand_kv")}
+
+
 def cache_name(model: Any) -> str:
     """The name of the argument that is the cache."""
     accepted = inspect.signature(type(model).forward).parameters
@@ -114,6 +145,9 @@ def kept_behind(model: Any, tokens: Tensor) -> dict[tuple[int, str], Tensor]:
         }
     cache = _cache(model.config)
     model(tokens, use_cache=True, **{name: cache})
+    for number, module in latent_of(model).items():
+        layer = cache.layers[number]
+        layer.keys, layer.values = module.expand_kv(layer.keys, layer.values)
     every = ((number, *each) for number, layer in enumerate(cache.layers) for each in _kept(layer))
     return {(number, name): each for number, name, each in sorted(every, key=lambda each: each[1] not in ROWS)}
 

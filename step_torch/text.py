@@ -96,7 +96,7 @@ class TextModel:
         [' tile', ' stay ']
         """
         given = [self.tokens(each) for each in prompts]
-        batch = self.model.batch(given, count, slots=options.get("slots"))
+        batch = self.model.batch(given, count, slots=options.get("slots"), chunk=options.get("chunk", 1))
         ran = run(self.program(given, count, **options), backend)
         found = (batch.written(ran.outputs["tokens"], number) for number in range(len(given)))
         return [self._behind(*each) for each in zip(given, found, strict=True)], ran
@@ -129,7 +129,7 @@ class Session:
         model, past = self.model, max(0, len(self.tokens) - 1)
         given = [*self.tokens[past:], *model.vocabulary.tokens(prompt, begins=not self.tokens)]
         program = model.program(given, count, past=past, caches=self.caches, **options)
-        batch = model.model.batch(given, count, past=past)
+        batch = model.model.batch(given, count, past=past, chunk=options.get("chunk", 1))
         come, said = list[int](), [""]
 
         def told(sink: str, token: Token) -> None:

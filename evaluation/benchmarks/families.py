@@ -57,6 +57,7 @@ LINEAR = {
     "linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_key_head_dim": 8, "linear_value_head_dim": 8,
     "layer_types": ["linear_attention", "full_attention"],
 }  # fmt: skip
+HEADS = {"mamba_d_head": 8, "mamba_headdim": 8, "mamba_d_state": 8, "mamba_chunk_size": 8, "chunk_size": 8}
 WINDOW = {"sliding_window": 8}
 
 ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -91,6 +92,11 @@ DECODERS: dict[str, dict[str, Any]] = {
     **{name: {**ROUTED, **LATENT} for name in ("deepseek_v2", "deepseek_v3")},
     "mamba2": SCANNED,
     "falcon_mamba": {"state_size": 8},
+    "falcon_h1": {**GROUPED, "mamba_d_ssm": 32, "mamba_n_heads": 4, "mamba_d_head": 8, "mamba_d_state": 8},
+    "bamba": {**GROUPED, **HEADS, "mamba_n_heads": 8, "attn_layer_indices": [1]},
+    "zamba2": {**HEADS, "n_mamba_heads": 8, "layers_block_type": ["linear_attention", "hybrid"]},
+    "qwen3_5_text": {**GROUPED, **LINEAR},
+    "lfm2": {**GROUPED, "head_dim": 8, "layer_types": ["conv", "full_attention"]},
     "jamba": {**GROUPED, **ROUTED, "attn_layer_period": 2, "attn_layer_offset": 1},
     "dbrx": {"d_model": 32, "n_heads": 4, "n_layers": 2, "ffn_config": {"ffn_hidden_size": 32, "moe_num_experts": 4,
              "moe_top_k": 2}, "attn_config": {"kv_n_heads": 2, "clip_qkv": 8.0, "rope_theta": 1e4}},

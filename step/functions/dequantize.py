@@ -52,7 +52,7 @@ class Dequantize(MapFunction):
         bits: Bits = random.choice([8, 4]) if element.dtype is INT8 else 8
         cols = int(element.cols) * 8 // bits
         groups = random.choice([each for each in (*range(1, 9), cols) if cols % each == 0])
-        scales = Tile(random.choice(FLOATS), random.choice([1, element.rows]), groups)
+        scales = Tile(random.choice(FLOATS), random.choice([dim(1), element.rows]), groups)
         return Sample(cls(bits, random.choice(FLOATS)), (element, scales))
 
     def result_type(self, *inputs: ElementType) -> Tile:

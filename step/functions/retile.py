@@ -61,8 +61,6 @@ class RetileCol(AccumFunction):
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
         tile = one_tile(self, inputs, "one tile")
-        if tile.rows.is_ragged:
-            raise mismatch(self, "tiles with the same number of rows", inputs)
         return Tile(tile.dtype, tile.rows, _joined(reduced, tile.cols))
 
     def initial(self, state: Tile) -> np.ndarray:

@@ -53,7 +53,8 @@ def quantized_matmul(
 ) -> Stream:
     """Matrix product of INT8 rows and quantised weights, both with scales, summed over ``n`` groups of k.
 
-    ``rows``: a stream ``[.., n]`` of INT8 tiles ``[M, k]``, the columns of a group each.
+    ``rows``: a stream ``[.., n]`` of INT8 tiles ``[M, k]``, the columns of a group each. Rows and weights may have a
+    dimension more, ``[.., n, m]``: then a group has the k of m tiles, and its product is there sooner behind the last.
     ``scales``: a stream ``[..]`` of tiles ``[M, 1]`` of BF16 or FP32, as `quantize_rows` makes them.
     ``weights``: a stream ``[.., n]`` of INT8 tiles ``[k, N]``, or ``[k, N / 2]`` of two integers each with 4 ``bits``.
     ``weight_scales``: a stream ``[.., n]`` of tiles ``[1, N]`` of BF16 or FP32, or ``[1, 1]`` for all columns.
@@ -75,6 +76,7 @@ def quantized_matmul(
     >>> run.outputs["y"].numpy().ravel().tolist()
     [5.5, 65.0]
     """
-    products = rows.map(Matmul(out=INT32, bits=bits), weights, name=f"{name}_products")
+    applied = rows.accum if rows.rank > weight_scales.rank else rows.map
+    products = applied(Matmul(out=INT32, bits=bits), weights, name=f"{name}_products")
     scaled = products.map(Dequantize(out=FP32), weight_scales, name=f"{name}_scaled")
     return scaled.accum(Add(), name=f"{name}_sums").map(Mul(out), scales, name=name)

@@ -65,8 +65,7 @@ REGION = 1 << 24
 """Bytes of a tensor that lie in a channel of a machine before the next ones lie in the next channel."""
 
 MACHINES = {
-    name: Card(name, **each)
-    for name, each in json.loads(Path(__file__).with_name("machines.json").read_text()).items()
+    name: Card(name, **each) for name, each in json.loads(Path(__file__).with_name("machines.json").read_text()).items()
 }
 """Machines by name; the file has their sources."""
 

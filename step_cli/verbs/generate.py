@@ -41,6 +41,7 @@ def command(
     seed: Annotated[int, NATURAL, "The same seed draws the same text."] = DRAWN.seed,
     tokens: Annotated[int, POSITIVE, "How many more to write."] = 16,
     slots: Annotated[Count, "Texts on the hardware at a time, by default all; others wait."],
+    chunk: Annotated[int, POSITIVE, "Tokens of a prompt that share a reading of the weights."] = 1,
     room: Annotated[Count, "Tokens that the caches have room for, at most and by default as the capture says."],
     scores: Annotated[Path | None, FILE, "Write the scores of all tokens behind each that is written (.npz)."],
     tiles: TileOptions,
@@ -65,7 +66,14 @@ def command(
         raise click.UsageError("Missing option '--prompt', or '--check'.")
     started = time.monotonic()
     made = {"tiling": call(Tiling), "fabric": set_fabric(SMALL, settings), "scores": scores is not None}
-    options: dict[str, Any] = {**made, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    options: dict[str, Any] = {
+        **made,
+        "chunk": chunk,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "seed": seed,
+    }
     if len(prompt) == 1 and slots is None:
         say = silent if as_json() else partial(click.echo, nl=False)
         text, run = model.generate(*prompt, tokens, backend, say=say, **options)
@@ -74,7 +82,7 @@ def command(
         texts, run = model.generate_all(prompt, tokens, backend, slots=slots, **options)
     seconds, whole = time.monotonic() - started, [before + text for before, text in zip(prompt, texts, strict=True)]
     given = [model.tokens(each) for each in prompt]
-    batch = model.model.batch(given, tokens, slots=slots)
+    batch = model.model.batch(given, tokens, slots=slots, chunk=chunk)
     end = model.vocabulary.end
     written = [batch.written(run.outputs["tokens"], number, end) for number in range(len(given))]
     if scores is not None:

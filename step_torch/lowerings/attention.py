@@ -151,7 +151,7 @@ def _head_by_head(at: Importer, given: Any, *, ragged: bool = False) -> Value:
     """A value whose tiles are rows of one head, with all of its columns."""
     value = at.whole_rows(given, "a head comes with all of its columns", ragged=ragged)
     own = value.layout.rows
-    if own is not None and own.axis not in value.dims[2]:
+    if own not in (None, at.sources.rows) and own.axis not in value.dims[2]:
         value = at.joiner.rows(value, 1, "heads are tiles of their own")
     return plain(at, value)
 
@@ -184,14 +184,18 @@ def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], score
     if cache.window is not None:
         most = at.graph.constant(cache.window, dtype=UINT32, reference=done, name=at.name("window"))
         longer = longer.map(Min(), most, name=at.name("in_window"))
-    work = _numbers(at, cache, done, "ready").zip(longer, name=at.name("work"))
+    ready = _numbers(at, cache, done, "ready")
+    work = ready.zip(longer, name=at.name("work"))
     sink = None
     if sinks is not None:
         axis = () if group == 1 else (TensorAxis(at.name("group"), group),)
         column = _sink(at, sinks, (k.dims[1], axis), TileLayout(k.layout.loops, whole(next(iter(axis), None))))
-        sink = in_one_loop(at, column, "sink").assume_shape(queries.shape)
+        sink = in_one_loop(at, at.sources.for_rows(column), "sink").assume_shape(queries.shape)
     bias = None if scores.mask is None else _bias(at, cache, scores.slopes(), (shared, group))
-    result = attend.attend(work, f"{prefix}read_", queries, sink, bias)[0].item_of(1, name=at.name("attended"))
+    results, _ = attend.attend(work, f"{prefix}read_", queries, sink, bias)
+    if cache.turns is not None:  # in a window the next row takes the place of one that this row sees
+        cache.turns.next(ready if cache.window is None else results.item_of(0, name=at.name("seen")))
+    result = results.item_of(1, name=at.name("attended"))
     stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
     if group > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))

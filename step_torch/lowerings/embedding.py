@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from step import BF16
 from step_torch import numbered
 from step_torch.importing import Importer
 from step_torch.layouts import TileLayout, Value, sizes, whole
@@ -31,7 +30,7 @@ def embedding(
     axes = at.axes(at.node.name, at.meta.shape)
     columns = axes[-1][0] if axes[-1] else None
     supported(not any(axes[:-1]), "several rows at once; one has a lowering")
-    return Value(stream, axes, TileLayout((), at.sources.rows, whole(columns)), BF16)
+    return Value(stream, axes, TileLayout((), at.sources.rows, whole(columns)), stream.element.tiles[0].dtype)
 
 
 @lowers("aten._embedding_bag.default")

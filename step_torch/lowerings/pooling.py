@@ -1,18 +1,17 @@
-"""Pooling, and images that grow: pixels under windows without weights."""
+"""Pooling: pixels under windows without weights."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf, prod
 from typing import Any
 
 from step import FP32
 from step.functions import Add, Max, Scale
 from step_torch.importing import Importer, with_dtype
-from step_torch.layouts import AxisPart, TensorAxis, Value, sizes
+from step_torch.layouts import Value, sizes
 from step_torch.registry import lowers
 from step_torch.sources import supported
-from step_torch.windows import WHY, PixelWindow, pixels, under
+from step_torch.windows import PixelWindow, pixels, under
 
 Sizes = list[int] | None
 """A size for each axis, or one for both."""
@@ -51,24 +50,6 @@ def adaptive_average_pool(at: Importer, x: Any, size: list[int]) -> Value:
     even = not any(extent % count for extent, count in zip(extents, size, strict=True))
     supported(even, f"{size} parts do not divide {list(extents)}")
     return average_pool(at, x, [extent // count for extent, count in zip(extents, size, strict=True)])
-
-
-@lowers("aten.upsample_nearest2d.vec")
-def upsample(at: Importer, x: Any, size: list[int] | None, factors: list[float] | None) -> Any:
-    """Every pixel several times."""
-    if at.meta.shape == sizes(x.dims):
-        return x
-    value, counts = pixels(at, x), at.meta.shape[2:]
-    extents = sizes(value.dims)[2:]
-    even = not any(count % extent for extent, count in zip(extents, counts, strict=True))
-    supported(even, f"{list(counts)} pixels are no multiple of {list(extents)}")
-    loops, dims = [part for part in value.layout.loops if part.axis in value.dims[0]], [*value.dims]
-    for dim, (extent, count) in enumerate(zip(extents, counts, strict=True), 2):
-        copies = TensorAxis(at.name(f"copies{dim}"), count // extent)
-        loops += [part for part in value.layout.loops if part.axis in dims[dim]]
-        loops += [AxisPart(copies, copies.extent)] * (copies.extent > 1)
-        dims[dim] += (copies,) * (copies.extent > 1)
-    return replace(at.joiner.reordered(value, loops, WHY), dims=tuple(dims))
 
 
 def _windows(kernel: Sizes, stride: Sizes = None, padding: Sizes = None, dilation: Sizes = None) -> list[PixelWindow]:

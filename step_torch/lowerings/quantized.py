@@ -137,6 +137,7 @@ def quantized_linear(at: Importer, x: Any, weight: Any, scales: Any, bias: Any =
         f"{list(scales.data.shape)} for rows of {depth}; int8 [columns, depth * bits / 8] of 4 or 8 and bfloat16 or "
         "float32 [columns, groups] have a lowering",
     )
+    at.notes[f"rows in 8 bits, and weights in {bits} with a scale for {depth // groups}: sums are of integers"] = None
     weight, scales = (replace(each, is_constant=True) for each in (weight, scales))
     axis = TensorAxis(f"{at.node.name}_columns", columns)
     dims = (*x.dims[:-1], (axis,) if columns > 1 else ())

@@ -227,7 +227,7 @@ def top(
         made = numbered.Ordered(value, k, largest)
         return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))
     positive = _is_positive(at, at.node.args[0])
-    of = at.whole_rows(x, "a router looks at a whole row")
+    of = at.sources.in_rounds(at.whole_rows(x, "a router looks at a whole row"))
     selection = Selection(of, k, positive)
     return Chosen(selection, of, positive, result=0), Chosen(selection, of, positive=True, result=1)
 
@@ -243,8 +243,8 @@ def _are_places(given: Sequence[Any]) -> bool:
 
 def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
     """The entries of every row that a router chose."""
-    dense, positive = at.whole_rows(x, "a router looks at a whole row"), _is_positive(at, at.node.args[0])
-    return replace(index, dense=dense, positive=positive, zeroed=False, result=None)
+    dense = at.sources.in_rounds(at.whole_rows(x, "a router looks at a whole row"))
+    return replace(index, dense=dense, positive=_is_positive(at, at.node.args[0]), zeroed=False, result=None)
 
 
 def _scattered(at: Importer, x: Any, index: Chosen, source: Any) -> Value:

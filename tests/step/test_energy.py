@@ -11,9 +11,9 @@ from filing import filed
 from raising import raised
 
 import step
-from step import BF16, FP32, Graph, Program, Tile
+from step import BF16, FP32, INT8, INT32, Graph, Program, Tile
 from step.errors import FormatError
-from step.functions import Add, Exp, Matmul
+from step.functions import Add, Dequantize, Exp, Matmul
 from step.programs.energy.figures import figures, published
 
 
@@ -40,6 +40,14 @@ def test_formats_and_tables(graph: Graph) -> None:
     x.map(Add(), graph.source("z", Tile(FP32, 2, 2), [5])).map(Exp()).sink("y")
     found = step.metrics(graph).energy.activity
     assert found["fp32_add"] == 20 and found["int32_multiply"] == 40 and "bf16_multiply" not in found
+
+
+def test_integers_with_scales(graph: Graph) -> None:
+    x, w = graph.source("x", Tile(INT8, 1, 4), [5]), graph.source("w", Tile(INT8, 4, 2), [5])
+    products = x.map(Matmul(out=INT32, bits=4), w)
+    products.map(Dequantize(), graph.source("s", Tile(FP32, 1, 4), [5])).sink("y")
+    found = step.metrics(graph).energy.activity
+    assert found["int8_multiply"] == found["int32_add"] == 80 and found["fp32_multiply"] == 20
 
 
 def test_a_run_has_that_of_its_data(graph: Graph) -> None:

@@ -58,10 +58,10 @@ def test_rows(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("bits", [8, 4])
-@pytest.mark.parametrize("group", [4, 16])
+@pytest.mark.parametrize(("group", "tall"), [(4, 4), (16, 16), (8, 4)])
 @pytest.mark.parametrize("scale", [BF16, FP32], ids=str)
-def test_product(bits: Any, group: int, scale: Any) -> None:
-    """Groups of k, and all k in one; sums in the order of groups; NaN and infinities of a row stay in it."""
+def test_product(bits: Any, group: int, tall: int, scale: Any) -> None:
+    """Groups of k, in a tile each or in several, and all k in one; NaN and infinities of a row stay in it."""
     random, inner, cols = np.random.default_rng(3), 16, 6
     x = random.standard_normal((5, 3, inner)).astype(BF16.numpy)
     x[1, 1], x[2, 2, 3], x[3, 0, 0] = 0, np.nan, np.inf
@@ -69,16 +69,18 @@ def test_product(bits: Any, group: int, scale: Any) -> None:
     given, w_scales = quantized(w.T, group=group, dtype=scale, bits=bits)
     integers = (unpacked(given) if bits == 4 else given).T
     tensor = packed(integers) if bits == 4 else integers
-    graph, count = Graph("quantized"), inner // group
+    graph, count, tiles = Graph("quantized"), inner // group, (inner // group, group // tall)[: 1 + (tall < group)]
     rows, scales = quantize_rows(graph.source("x", Tile(BF16, 3, inner), [5]))
     loads = [
-        graph.load(graph.tensor(name, shape, dtype), tile=tile, out=(count,), reference=rows, name=f"load_{name}")
-        for name, shape, dtype, tile in (
-            ("w", tensor.shape, INT8, (group, tensor.shape[1])),
-            ("w_scales", (count, cols), scale, (1, cols)),
+        graph.load(graph.tensor(name, shape, dtype), tile=tile, out=out, reference=rows, name=f"load_{name}")
+        for name, shape, dtype, tile, out in (
+            ("w", tensor.shape, INT8, (tall, tensor.shape[1]), tiles),
+            ("w_scales", (count, cols), scale, (1, cols), (count,)),
         )
     ]
-    parts = rows.flat_map(step.functions.RetileStreamify(group, "col", rank=1))
+    parts = rows.flat_map(step.functions.RetileStreamify(tall, "col", rank=1))
+    if tall < group:
+        parts, _ = parts.reshape(group // tall)
     quantized_matmul(parts, scales, *loads, bits=bits, out=FP32).sink("y")
     program = Program(graph, {"x": x, "w": tensor, "w_scales": w_scales.T})
     (left, its), total = activations(x), np.zeros((5, 3, cols), np.float32)

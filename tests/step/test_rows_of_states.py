@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from cases import cases
 
+import step
 from step import BF16, FP32, Graph, Tile, bind, metrics
-from step.errors import TypeMismatch
-from step.functions import Add, Cast, Matmul, Max, RetileCol, Silu
+from step.errors import StepError
+from step.functions import Add, Matmul, Max, RetileCol, RetileStreamify, Silu
 
 
 @cases(
@@ -53,8 +54,15 @@ def test_metrics_count_the_rows_that_there_are(ragged: bool, graph: Graph) -> No
     assert metrics(graph).bind(values).flops == 4 * sum(map(sum, rows)) + Silu().flops(Tile(FP32)) * 4 * there
 
 
-def test_of_reductions_that_may_be_empty_can_not_stand_beside_each_other(graph: Graph) -> None:
-    x = graph.source("x", Tile(BF16, graph.symbol("H"), 4), [2, 2, graph.symbol("L", ragged=True)])
-    states = x.accum(Add(), name="state").map(Cast(BF16))
-    with pytest.raises(TypeMismatch, match=r"retile_col needs tiles with the same number of rows, not Tile\(BF16, s"):
-        states.accum(RetileCol())
+@pytest.mark.parametrize("backend", ["interpret", "approx"])
+def test_ragged_rows_stand_beside_each_other(backend: str, graph: Graph) -> None:
+    """As many of each tile of a reduction: others are a fault."""
+    x = graph.source("x", Tile(BF16, graph.symbol("R", ragged=True), 1), [2, 2])
+    x.accum(RetileCol(), name="wide").flat_map(RetileStreamify(1, "row", rank=1)).sink("y")
+    inputs = {"x": [[np.full((rows, 1), rows), np.ones((rows, 1))] for rows in (1, 3)]}
+    options = {"values": "all"} if backend == "approx" else {}
+    run = step.run(graph, backend, inputs=inputs, **options)
+    assert [each.tolist() for each in run.outputs["y"].ragged().values] == [[[1, 1]], *[[[3, 1]]] * 3]
+    inputs["x"][1][1] = np.ones((2, 1))
+    with pytest.raises(StepError, match="takes tiles together that have different numbers of rows"):
+        step.run(graph, backend, inputs=inputs, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import capturing
@@ -13,32 +14,34 @@ ROUTED = {"num_experts": 4, "num_local_experts": 4, "num_experts_per_tok": 2, "m
 LATENT = {
     "q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 8,
     "n_routed_experts": 4, "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1, "head_dim": 8,
-}  # fmt: skip
-LINEAR = {
-    "linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_key_head_dim": 8, "linear_value_head_dim": 8,
-    "shared_expert_intermediate_size": 32, "layer_types": ["linear_attention", "full_attention"],
+    "num_key_value_heads": 4,
 }  # fmt: skip
 TWO = {**capturing.COMMON, "num_hidden_layers": 2}
 
 FAMILIES: dict[str, tuple[str, dict[str, Any], str, list[str]]] = {
-    "Llama4": ("Llama4TextConfig", {**TWO, **ROUTED, "intermediate_size_mlp": 64},
-     "Llama4ForCausalLM gives no tables of positions: rotary_emb must give cosines and sines, not complex64[1, 8, 8]",
+    "Llama4": ("Llama4TextConfig", {**TWO, **ROUTED, "intermediate_size_mlp": 64, "attention_chunk_size": 4},
+     "Llama4ForCausalLM does something else at transformers/models/llama4/modeling_llama4.py:",
      ["attention in chunks (chunked_attention)"]),
-    "Rwkv": ("RwkvConfig",
-     {"hidden_size": 32, "num_hidden_layers": 2, "attention_hidden_size": 32, "intermediate_size": 64},
-     "RwkvForCausalLM sees tokens before it in another way than one by one: ",
-     ["recurrent state instead of keys and values: 'rwkv.blocks.0' is a RwkvBlock"]),
-    "DeepseekV3": ("DeepseekV3Config", {**TWO, **ROUTED, **LATENT}, "DeepseekV3ForCausalLM can not be captured: in ",
-     ["a latent cache, keys and values of unlike heads (kv_lora_rank)"]),
-    "Qwen3Next": ("Qwen3NextConfig", {**TWO, **ROUTED, **LINEAR}, "Qwen3NextForCausalLM can not be captured: in ",
-     ["recurrent state instead of keys and values: 'model.layers.0.linear_attn' is a Qwen3NextGatedDeltaNet"]),
+    "RecurrentGemma": ("RecurrentGemmaConfig",
+     {**TWO, "lru_width": 32, "num_hidden_layers": 3},
+     "RecurrentGemmaForCausalLM sees tokens before it in another way than one by one: ",
+     ["recurrent state that is not in the cache: 'model.layers.0.temporal_block' is a RecurrentGemmaRecurrentBlock"]),
 }  # fmt: skip
 """By the names of their classes: the configuration, its sizes, and lines of the error: its begin, and others."""
 
 
-def model(name: str) -> nn.Module:
+UNEVEN = {"no_rope_layers": [1, 0], "layer_types": ["full_attention"] * 2, "floor_scale": 2, "attn_scale": 0.5}
+WRITING: dict[str, tuple[str, dict[str, Any]]] = {
+    "DeepseekV2": ("DeepseekV2Config", {**TWO, **ROUTED, **LATENT}),
+    "DeepseekV3": ("DeepseekV3Config", {**TWO, **ROUTED, **LATENT}),
+    "Llama4": ("Llama4TextConfig", {**TWO, **ROUTED, "intermediate_size_mlp": 64, **UNEVEN}),
+}
+"""Families that write, by the names of their classes: the configuration, and its sizes."""
+
+
+def model(name: str, families: Mapping[str, Any] = FAMILIES) -> nn.Module:
     """The family ``name`` with random weights."""
-    config, sizes, *_ = FAMILIES[name]
+    config, sizes, *_ = families[name]
     torch.manual_seed(0)
     made = getattr(transformers, config)(**{"vocab_size": 64, "pad_token_id": 0, **sizes})
     return getattr(transformers, f"{name}ForCausalLM")(made).to(torch.bfloat16).eval()  # type: ignore[no-any-return]

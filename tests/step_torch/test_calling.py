@@ -49,7 +49,7 @@ class ModuleList(Tree):
         return iter(self.parts.values())
 
 
-class RwkvBlock(Tree):
+class LightningAttention(Tree):
     def forward(self, x: Any, alibi: Any, attention_mask: Any = None) -> None:
         """What it takes."""
 
@@ -58,12 +58,12 @@ def test_what_a_model_has_is_listed() -> None:
     config = SimpleNamespace(
         kv_lora_rank=8, layer_types=["sliding_attention"], sliding_window=16, is_encoder_decoder=False, alibi=False
     )
-    blocks = ModuleList(a=RwkvBlock())
+    blocks = ModuleList(a=LightningAttention())
     body = Tree(blocks=blocks, embed=Tree(deep=Tree(embed_positions=Tree())))
     model = Tree(body=body, base_model=SimpleNamespace(embed_tokens=0), config=config)
     model.parts.pop("base_model")
     assert lacking(model) == [
-        "recurrent state instead of keys and values: 'body.blocks.a' is a RwkvBlock",
+        "recurrent state that is not in the cache: 'body.blocks.a' is a LightningAttention",
         "learned positions inside the decoder: 'body.embed.deep.embed_positions'",
         "a latent cache, keys and values of unlike heads (kv_lora_rank)",
     ]

@@ -111,8 +111,8 @@ def changed(**entries: Any) -> Any:
     (lambda folder: (folder / "config.json").unlink(), FormatError, "there is no file '{0}/config.json'"),
     (changed(architectures=["OwnForCausalLM"]), InputError,
      f"'{{0}}' is a OwnForCausalLM, which transformers {transformers.__version__} does not have"),
-    (changed(quantization_config={"quant_method": "gptq", "bits": 4}), InputError, "'{0}' has quantized weights: "
-     "store them in bfloat16, by model.dequantize() and save_pretrained"),
+    (changed(quantization_config={"quant_method": "gptq", "bits": 4}), InputError, "'{0}' has no qweight, "
+     "as its quantization_config says"),
     (lambda folder: min(folder.glob("model-*")).write_bytes(b"nothing"), FormatError,
      "'{0}/model-00001-of-00005.safetensors' is damaged: Error while deserializing header: header too small"),
     (changed(num_hidden_layers=4), InputError,

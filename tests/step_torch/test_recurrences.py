@@ -12,6 +12,9 @@ import pytest
 import step
 import step_torch
 from cosim.comparing.compare import compare
+from step.errors import InputError
+from step_torch.agreement import agreements
+from step_torch.generating import LanguageModel, run
 from step_torch.imported import Imported
 
 pytestmark = pytest.mark.torch
@@ -20,6 +23,7 @@ if find_spec("torch") is None:
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
+from torch import nn  # noqa: E402
 
 SIZES = {
     "vocab_size": 16, "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "state_size": 4, "expand": 2,
@@ -37,8 +41,8 @@ FAMILIES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def layer(name: str, rows: int, path: Path) -> Imported:
-    """The first layer of a family, of random weights."""
+def language(name: str) -> nn.Module:
+    """A family of random weights."""
     torch.manual_seed(0)
     config = transformers.AutoConfig.for_model(name.split("_limited")[0], **SIZES, **FAMILIES[name])
     made = transformers.AutoModelForCausalLM.from_config(config).to(torch.bfloat16).eval()
@@ -46,6 +50,12 @@ def layer(name: str, rows: int, path: Path) -> Imported:
         for each in made.parameters():
             random = torch.randn_like(each)
             each.copy_(1 + random / 4 if each.ndim == 1 else random / each.shape[-1] ** 0.5)
+    return made  # type: ignore[no-any-return]
+
+
+def layer(name: str, rows: int, path: Path) -> Imported:
+    """The first layer of a family."""
+    made = language(name)
     given = (torch.randn(1, rows, 8, dtype=torch.bfloat16), *step_torch.tables(made, range(rows)))
     return step_torch.load(step_torch.capture(step_torch.Layers(made), given, path / f"{name}.pt2"))
 
@@ -74,3 +84,41 @@ def test_more_rows_need_no_more_hardware(tmp_path: Path) -> None:
 def test_in_rtl(name: str, tmp_path: Path) -> None:
     found = compare(layer(name, 4, tmp_path).program, optimize=False)
     assert found.passed and found.mismatches == 0, found.complaints
+
+
+def writer(name: str, path: Path) -> LanguageModel:
+    """A family as a program that writes."""
+    prompts = [[3, 1, 4], [7]]
+    return LanguageModel.load(step_torch.capture_decoding(language(name), path / "model.pt2", room=8, prompts=prompts))
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name != "mamba2_limited"])
+def test_it_writes_as_torch_does(name: str, tmp_path: Path) -> None:
+    for found in agreements(writer(name, tmp_path)):
+        assert found.agreed >= 0.8 * found.count and all(each.margin < 0.05 for each in found.differences)
+
+
+PROMPTS, COUNTS = [[3, 1, 4], [7], [2, 9]], [3, 4, 2]
+
+
+def test_a_text_begins_with_its_first_state(tmp_path: Path) -> None:
+    """Several are written one behind the other, each as by itself, and one goes on from kept states."""
+    model = writer("mamba", tmp_path)
+    runs = [run(model.program(*each), "approx") for each in zip(PROMPTS, COUNTS, strict=True)]
+    alone = [np.asarray(each.outputs["tokens"]).ravel().tolist() for each in runs]
+    batch, together = model.batch(PROMPTS, COUNTS), run(model.program(PROMPTS, COUNTS), "approx")
+    assert [batch.written(together.outputs["tokens"], at) for at in range(3)] == alone
+    kept = {name: each for name, each in runs[0].outputs.items() if "_cache_" in name}
+    more = run(model.program(alone[0][-1:], 2, past=5, caches=kept), "approx").outputs["tokens"]
+    longer = run(model.program(PROMPTS[0], 5), "approx").outputs["tokens"]
+    assert np.array_equal(np.asarray(more).ravel(), np.asarray(longer).ravel()[3:])
+    with pytest.raises(InputError, match=r"keep states, of one text at a time: slots must be 1$"):
+        model.batch(PROMPTS, COUNTS, slots=2)
+
+
+@pytest.mark.large
+def test_it_writes_in_rtl(tmp_path: Path) -> None:
+    program = writer("mamba", tmp_path).program([3, 1, 4], 3)
+    found = [run(program, backend).outputs for backend in ("interpret", "approx", "rtl")]
+    for output, each in found[0].items():
+        assert all(np.array_equal(np.asarray(each), np.asarray(other[output])) for other in found[1:])

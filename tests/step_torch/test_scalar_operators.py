@@ -35,6 +35,10 @@ WRITTEN = (
     "torch.where(x > 0, x, 0.0)", "torch.where(x > 0, 2.5, x)", "torch.where(x > y, 1.0, 2.0)",
     "x.masked_fill(x > 0, -1e4)", "torch.lerp(x, y, 0.3)", "F.logsigmoid(x)", "F.softshrink(x)", "F.hardshrink(x)",
     "F.threshold(x, 0.1, 20)", "torch.full_like(x, 2) - y", "torch.nan_to_num(x)", "F.gelu(x, approximate='tanh')",
+    "x.abs() ** y", "x ** y.round()", "x // 0.3", "x // y", "x % 0.3", "x % y", "torch.fmod(x, y)", "torch.fmod(x, 2)",
+    "torch.div(x, y, rounding_mode='trunc')", "torch.div(x, -3, rounding_mode='trunc')", "torch.hypot(x, y)",
+    "torch.sinh(x)", "torch.cosh(x)", "(x > y).sum(-1).to(x.dtype)", "(3 * x).int().sum().to(x.dtype)",
+    "torch.bucketize(x, torch.arange(-2.0, 3)).to(x.dtype)", "F.leaky_relu(x.abs() / 0, 0.0) > 9",
 )  # fmt: skip
 """Of tensors x and y, a column of conditions c, and modules F."""
 

@@ -64,6 +64,8 @@ CASES: dict[str, tuple[Forward, list[tuple[int, ...]]]] = {
     "scalars by number": (lambda x: (x.gather(1, x.argsort(1)[:, :2]), x.scatter_add(1, x.argsort(1), x)), ONE),
     "scalars put": (lambda x: torch.zeros_like(x).scatter(1, x.argsort(1)[:, :2], 1.0), ONE),
     "best rows": (lambda x: x[x.argmax(0)].mean(1), [(8, 4, 16)]),
+    "windows": (lambda x: (x.unfold(1, 4, 2), x.unfold(0, 2, 1).exp(), x.tanh().unfold(-1, 16, 1)), ONE),
+    "diagonals": (lambda x: (x.diagonal(), x.exp().diagonal(-2), x[:, :8].trace()), ONE),
     "rows put": (lambda x: (x.index_put((NUMBERS,), x[:4].tanh()), x.index_add(0, NUMBERS, x[:4].tanh())), ONE),
 }  # fmt: skip
 LAYERS = {

@@ -13,6 +13,7 @@ from drawing import drawn
 from raising import raising
 
 import step
+from cosim.comparing.compare import compare
 from step.errors import FormatError, InputError
 from step_torch.sampling import Sampling
 from step_torch.text import Session, TextModel
@@ -75,6 +76,16 @@ def test_four_texts_take_half_the_time(name: str) -> None:
     texts, run = model.generate_all(PROMPTS, COUNTS)
     assert texts == [text for text, _ in alone]
     assert run.cycles < 0.5 * sum(each.cycles for _, each in alone)
+
+
+@pytest.mark.large
+def test_texts_of_unlike_lengths_in_rtl(tiny: TextModel) -> None:
+    """Every token of every channel in its cycle, and half the cycles of one after the other."""
+    given = [tiny.tokens(each) for each in PROMPTS]
+    found = compare(tiny.model.program(given, COUNTS, sampling=Sampling(**HOT)), optimize=False)
+    assert found.passed and found.mismatches == 0, found.complaints
+    alone = [tiny.generate(*each, **HOT)[1].cycles for each in zip(PROMPTS, COUNTS, strict=True)]
+    assert found.exact_cycles < 0.5 * sum(alone)
 
 
 def test_texts_wait_for_a_slot(tiny: TextModel) -> None:

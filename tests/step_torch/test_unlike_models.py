@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from cases import cases
 
@@ -14,7 +15,7 @@ import step_torch
 from step.errors import InputError
 from step_torch.agreement import agreements
 from step_torch.archive import read_archive
-from step_torch.generating import LanguageModel
+from step_torch.generating import LanguageModel, run
 from step_torch.tiling import Tiling
 
 pytestmark = pytest.mark.torch
@@ -27,6 +28,7 @@ import odd  # noqa: E402
 import torch  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
+GROWING = {"llama_4_scaling_beta": 0.5, "original_max_position_embeddings": 4}
 HEAD = "It has what a capture can not do:"
 FULL = {"layer_types": ["full_attention"], "final_logit_softcapping": None, "attn_logit_softcapping": None}
 
@@ -63,7 +65,8 @@ def test_an_unknown_family_is_told_with_its_own_exception(tmp_path: Path) -> Non
 @cases(
     ("Gemma", {}), ("Gemma2", {**FULL, "query_pre_attn_scalar": 16}), ("Olmo", {}), ("Olmo2", {}),
     ("Granite", {"embedding_multiplier": 12.0, "logits_scaling": 4.0, "residual_multiplier": 0.2}),
-    ("Mistral", {"sliding_window": 6}),
+    ("Mistral", {"sliding_window": 6}), ("BioGpt", {}), ("OPT", {"ffn_dim": 16, "word_embed_proj_dim": 16}),
+    ("Ministral3", {"num_hidden_layers": 2, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, **GROWING}}),
 )  # fmt: skip
 def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: Path) -> None:
     """A scalar scales embeddings, and tables of positions are in FP32; where it is close the other token may be it."""
@@ -71,11 +74,47 @@ def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: P
     agrees(capturing.model(name, hidden_size=16, intermediate_size=16, head_dim=16, **changes), tmp_path / "model.pt2")
 
 
+@pytest.mark.parametrize("name", families.WRITING)
+def test_a_family_that_writes(name: str, tmp_path: Path) -> None:
+    """Latent caches, rotations by complex numbers, and scores that grow with the position."""
+    agrees(families.model(name, families.WRITING), tmp_path / "model.pt2")
+
+
 def agrees(made: nn.Module, path: Path) -> None:
     """Whether ``made`` writes on hardware as by itself."""
     step_torch.capture_decoding(made, path, room=12, prompts=[[3, 1, 4], [7]])
     for found in agreements(LanguageModel.load(path)):
         assert found.agreed >= 0.8 * found.count and all(each.margin < 0.05 for each in found.differences)
+
+
+class Placed(nn.Module):
+    """Attention to rows and what a layer has for their position."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner, self.table = inner, nn.Embedding(64, 32, dtype=torch.bfloat16)
+
+    def forward(self, hidden_states: Tensor, position_ids: Tensor, **rest: Any) -> Any:
+        return self.inner(hidden_states + self.table(position_ids), **rest)
+
+
+def test_layers_with_tables_of_their_own(tmp_path: Path) -> None:
+    """A text alone, and two of them in one tile."""
+    made = capturing.model("Llama", num_hidden_layers=3)
+    for layer in made.model.layers:
+        layer.self_attn = Placed(layer.self_attn)
+    agrees(made, tmp_path / "model.pt2")
+    model = LanguageModel.load(tmp_path / "model.pt2")
+    alone = [run(model.program(prompt, 4), "approx").outputs["tokens"] for prompt in ([3, 1, 4], [7])]
+    batch = model.batch([[3, 1, 4], [7]], 4)
+    found = run(model.program([[3, 1, 4], [7]], 4), "approx").outputs["tokens"]
+    assert [batch.written(found, number) for number in (0, 1)] == [np.asarray(each).ravel().tolist() for each in alone]
+
+
+def test_a_model_without_caches(tmp_path: Path) -> None:
+    made = capturing.small("OpenAIGPT", "LMHeadModel", vocab_size=64, n_embd=16, n_layer=1, n_head=2, n_positions=16)
+    with pytest.raises(InputError, match=r"^OpenAIGPTLMHeadModel keeps no keys and values of tokens before one"):
+        step_torch.capture_decoding(made, tmp_path / "model.pt2", room=8)
 
 
 def test_quantized_modules(tmp_path: Path) -> None:

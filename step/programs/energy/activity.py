@@ -24,7 +24,7 @@ TABULATED = {"int32_multiply": 2, "int32_add": 3, "block_ram": 48}
 
 SIMPLE: Mapping[str, Mapping[str, float]] = {
     **{name: {ADD: 1} for name in ("add", "sub", "row_sum")},
-    **{name: {MULTIPLY: 1} for name in ("mul", "scale")},
+    **{name: {MULTIPLY: 1} for name in ("mul", "scale", "dequantize")},
     **{name: {MULTIPLY: 0.5, ADD: 0.5} for name in ("mul_add", "matmul")},
     **{name: {COMPARE: 1} for name in ("max", "min", "row_max", "clamp", "relu")},
 }
@@ -87,6 +87,8 @@ def _operations(node: Node, function: Function) -> dict[str, sympy.Expr]:
         scalars = flops / getattr(function, "cost", 1)
         found = {name: tables * amount * scalars for name, amount in TABULATED.items()}
         return {**found, "fp32_multiply": products * scalars}
+    if function.name == "dequantize":  # it multiplies in the format of its scales
+        dtypes = dtypes[1:]
     found = defaultdict(lambda: sympy.Integer(0))
     for operation, share in SIMPLE.get(function.name, {}).items():
         found[_named(operation, dtypes)] += sympy.Rational(share) * flops

@@ -61,10 +61,10 @@ class QuantizedProduct(Product):
         return -(-self._units(at) // self.scales.data.shape[1])
 
     def _units(self, at: Importer) -> int:
-        """Units with which all products of the same rows have as many columns as the tiling has side by side."""
+        """Units with which products of the same rows, each by its columns, have as many as are side by side."""
         same = (node for node in at.nodes.nodes if node.op == OP and node.args[0] == self.node.args[0])
-        columns = sum(min(at.nodes.metas[node.name].shape[-1], at.tiling.most_columns) for node in same)
-        return -(-at.tiling.most_columns * at.tiling.side_by_side // columns)
+        columns, most = sum(at.nodes.metas[node.name].shape[-1] for node in same), at.tiling.most_columns
+        return -(-most * at.tiling.side_by_side * self.axis.extent // (columns * min(self.axis.extent, most)))
 
     def _read(
         self, at: Importer, given: Stored, layout: TileLayout, bits: Bits = 8, number: int = 0, units: int = 1

@@ -203,8 +203,8 @@ class DecodingLoops:
         if states:
             done = [each.close(at.value(at.values[new])) for new, each in states.items()]
             stream = stream.zip(*done, name="row_and_states").item_of(0, name="row_kept")
-        again, out = stream.partition(schedule["leaves"], targets=2, name="row_out")
-        back.close(self._apart_in_chunk(again, "rows_of_again").assume_shape(back.type.shape))
+        goes_back, out = stream.partition(schedule["leaves"], targets=2, name="row_out")
+        back.close(self._apart_in_chunk(goes_back, "rows_of_again").assume_shape(back.type.shape))
         if self.is_chunk:
             each = [self.asked, *self._each("rows_of_asked")]
             rows, last = self._apart_in_chunk(out, "asked_rows"), self._of_asked("last", Selector(1), each[1:])

@@ -43,9 +43,7 @@ def check_packing(config: Any, names: Iterable[str], says: Callable[[str], str])
     expect(version == "gemm", says(f"has the {method} layout {version!r}: 'gemm' has a lowering"), InputError)
 
 
-def unpacked_layers(
-    state: Mapping[str, Tensor], config: Any, says: Callable[[str], str]
-) -> dict[str, QuantizedLinear]:
+def unpacked_layers(state: Mapping[str, Tensor], config: Any, says: Callable[[str], str]) -> dict[str, QuantizedLinear]:
     """The linear layers in ``state`` by their paths, as the ``config`` of a quantization says."""
     paths = (name.removesuffix(".qweight") for name in state if name.endswith(".qweight"))
     return {path: _layer(path, state, config, says) for path in paths}

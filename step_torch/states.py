@@ -57,7 +57,8 @@ class Past:
                 del module.__dict__["expand_kv"]
 
     def _expanded(self, expand: Any, layer: int, *latent: Tensor) -> tuple[Tensor, Tensor]:
-        return self._longer(*expand(*latent), layer)
+        keys, values = expand(*latent)
+        return self._longer(keys, values, layer)
 
     def get_seq_length(self, layer: int | None = None) -> int | Tensor:
         """Rows that are there: for a layer, which computes with it, the position of a step."""

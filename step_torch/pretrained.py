@@ -151,7 +151,7 @@ class Checkpoint:
     def _whole(self) -> list[nn.Module]:
         """All layers, without their weights."""
         with calling(None, self._says("can not be made")), torch.device("meta"):
-            model = self.kind(type(self.config).from_dict(self.config.to_dict()))
+            model = self.kind(type(self.config).from_dict({**self.config.to_dict(), "quantization_config": None}))
         return [*getattr(*owner_of(model))]
 
     def _renumber(self, model: Any, numbers: Sequence[int]) -> None:

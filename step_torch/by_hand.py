@@ -10,7 +10,7 @@ from torch import Tensor, fx
 from torch.export import ExportedProgram
 
 from step_torch.known import constants_of, stored
-from step_torch.marks import NEVER
+from step_torch.masks import NEVER
 
 _ATEN = torch.ops.aten
 
@@ -35,6 +35,9 @@ def rewrite(program: ExportedProgram) -> None:
     for node in program.graph.find_nodes(op="call_function", target=_ATEN.view_as_real.default):
         if node.args[0].target is _ATEN.view_as_complex.default:
             node.replace_all_uses_with(node.args[0].args[0])
+    for name, each in program.constants.items():
+        if isinstance(each, Tensor) and each.is_complex():  # which nobody reads any more
+            program.constants[name] = torch.view_as_real(each)
     for node in program.graph.find_nodes(op="call_function", target=_ATEN.softmax.int):
         _mark(program, node)
     program.graph.eliminate_dead_code()

@@ -31,9 +31,6 @@ PAIRS: dict[Any, Callable[..., Tensor]] = {
     aten.permute.default: lambda x, order: x.permute(*(each % (x.dim() - 1) for each in order), -1),
     aten.clone.default: lambda x, **_: x,
     aten._to_copy.default: lambda x, **_: x,
-    aten.mul.Tensor: lambda x, y: torch.stack(
-        [x[..., 0] * y[..., 0] - x[..., 1] * y[..., 1], x[..., 0] * y[..., 1] + x[..., 1] * y[..., 0]], -1
-    ),
 }
 """Operators of complex numbers, as pairs of real ones in a last dimension."""
 
@@ -54,6 +51,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.logical_xor.default: lambda x, y: x.bool() ^ y.bool(),
             aten.hardtanh.default: lambda x, low=-1, high=1: x.clamp(low, high),
             aten.leaky_relu.default: _leaky_relu,
+            aten.elu.default: _elu,
+            aten.expm1.default: lambda x: ((x.float() * 0.5).tanh() * (x.float().exp() + 1)).to(x.dtype),
             aten.max.default: Tensor.amax,
             aten.max.dim: lambda x, dim, keepdim=False: (x.amax(dim, keepdim), x.argmax(dim, keepdim)),
             aten.min.dim: lambda x, dim, keepdim=False: (-(-x).amax(dim, keepdim), (-x).argmax(dim, keepdim)),
@@ -61,6 +60,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.amin.default: lambda x, dim=(), keepdim=False: -(-x).amax(dim, keepdim),
             aten.argmin.default: lambda x, dim=None, keepdim=False: (-x).argmax(dim, keepdim),
             **{op: partial(_of_pairs, function) for op, function in PAIRS.items()},
+            aten.mul.Tensor: _product,
             aten.complex.default: lambda x, y: torch.view_as_complex(torch.stack([x, y], -1)),
             aten.sum.default: _sum,
             aten.sum.dim_IntList: _sum,
@@ -76,6 +76,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.cosh.default: lambda x: ((x.float().exp() + (-x.float()).exp()) / 2).to(x.dtype),
             aten.hypot.default: lambda x, y: (x.float() * x + y.float() * y).sqrt().to(x.dtype),
             aten.bucketize.Tensor: _bucketize,
+            aten.median.dim: _median,
+            aten._trilinear.default: _trilinear,
         }
     )
 
@@ -86,12 +88,29 @@ def _leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
     return torch.maximum(x, x * slope) if slope <= 1 else torch.minimum(x, x * slope)
 
 
-def _of_pairs(function: Callable[..., Tensor], *args: Any, **options: Any) -> Any:
+def _elu(x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+    power = (x.float().clamp(max=0) * input_scale).exp()
+    return (x.float().relu() * scale + (power - 1) * (alpha * scale)).to(x.dtype)
+
+
+def _of_pairs(function: Callable[..., Tensor], x: Tensor, *args: Any, **options: Any) -> Any:
     """``function`` of complex numbers as pairs; others are no matter of this."""
-    if not any(isinstance(each, Tensor) and each.is_complex() for each in args):
+    if not x.is_complex():
         return NotImplemented
-    pairs = [torch.view_as_real(each) if isinstance(each, Tensor) and each.is_complex() else each for each in args]
-    return torch.view_as_complex(function(*pairs, **options))
+    return torch.view_as_complex(function(torch.view_as_real(x), *args, **options))
+
+
+def _product(x: Tensor, y: Any) -> Any:
+    """A product of complex numbers, or of these and others."""
+    pairs = [torch.view_as_real(each) for each in (x, y) if isinstance(each, Tensor) and each.is_complex()]
+    if not pairs:
+        return NotImplemented
+    first, second = pairs[0], pairs[-1]
+    if len(pairs) == 1:
+        factor = y if x.is_complex() else x
+        return torch.view_as_complex(first * (factor[..., None] if isinstance(factor, Tensor) else factor))
+    (a, b), (c, d) = first.unbind(-1), second.unbind(-1)
+    return torch.view_as_complex(torch.stack([a * c - b * d, a * d + b * c], -1))
 
 
 def _sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
@@ -152,3 +171,20 @@ def _signed_remainder(x: Tensor, y: Any) -> Tensor:
 def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     below = boundaries <= x[..., None] if right else boundaries < x[..., None]
     return below.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
+
+
+def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, ...]:
+    middle = (each.narrow(dim, (x.shape[dim] - 1) // 2, 1) for each in x.sort(dim))
+    return tuple(each if keepdim else each.squeeze(dim) for each in middle)
+
+
+def _trilinear(
+    x: Tensor, y: Tensor, z: Tensor, of_x: list[int], of_y: list[int], of_z: list[int], sums: list[int], unroll: int = 1
+) -> Tensor:
+    """Sums of products of three tensors, each with new dimensions of one."""
+    product: Any = 1.0
+    for factor, dims in ((x, of_x), (y, of_y), (z, of_z)):
+        for dim in dims:
+            factor = factor.unsqueeze(dim)
+        product = product * factor.float()
+    return product.sum(sums).to(x.dtype)

@@ -180,7 +180,8 @@ class Importer:
     def _special(self, node: TorchNode) -> Any:
         """The first argument that knows itself how a node is lowered, as what a router chose does."""
         values = (self.values.get(each) for each in node.reads)
-        return next((each for each in values if hasattr(each, "lowered")), None)
+        able = (each for each in values if hasattr(each, "lowered"))
+        return max(able, key=lambda each: hasattr(each, "leads"), default=None)
 
     def _argument(self, arg: Any) -> Any:
         if isinstance(arg, list):

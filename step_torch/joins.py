@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise, takewhile
 from math import gcd, prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,14 +19,12 @@ from step import Stream
 from step.errors import expect
 from step.functions import Max, RetileCol, RetileRow, RetileStreamify, Transpose
 from step.language.dims import dim
-from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
+from step_torch.layouts import AxisPart, Side, TensorAxis, TileLayout, Value
 from step_torch.nodes import Origin
 from step_torch.ragged import exact
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
-
-Side = Literal["row", "col"]
 
 
 @dataclass(frozen=True)
@@ -74,8 +72,7 @@ class Joiner:
         value = self.columns(value, wanted.tile[1], why)
         rows = value.layout.rows
         if wanted.rows is not None and wanted.rows.count > 1 and (rows is None or rows.axis != wanted.rows.axis):
-            value = self.rows(value, 1, why)
-            value = replace(value, layout=replace(value.layout, rows=AxisPart(wanted.rows.axis, 1)))
+            value = self.row_by_row(value, why, wanted.rows.axis)
         value = self.rows(value, wanted.tile[0], why)
         value = self.reordered(value, wanted.loops, why)
         expect(value.layout.shape == wanted.shape, f"{value.layout} can not become {wanted}", NoJoin)
@@ -88,8 +85,7 @@ class Joiner:
         axis = axes[0] if axes else None
         value = self.facing(value, axis, why)
         if value.layout.rows is not None and value.layout.rows.axis == axis:
-            value = self.rows(value, 1, why)  # which lie side by side then
-            value = replace(value, layout=replace(value.layout, rows=None))
+            value = self.row_by_row(value, why)  # which lie side by side then
         return self.columns(value, axis.extent, why) if axis else value
 
     def facing(self, value: Value, axis: TensorAxis | None, why: str) -> Value:
@@ -110,11 +106,16 @@ class Joiner:
 
     def columns(self, value: Value, size: int, why: str) -> Value:
         """``value`` in tiles of ``size`` columns."""
-        return self._cut(value, "col", size, why)
+        return self.tiled(value, "col", size, why)
 
     def rows(self, value: Value, size: int, why: str) -> Value:
         """``value`` in tiles of ``size`` rows."""
-        return self._cut(value, "row", size, why)
+        return self.tiled(value, "row", size, why)
+
+    def row_by_row(self, value: Value, why: str, axis: TensorAxis | None = None) -> Value:
+        """``value`` in tiles of one row, which counts along ``axis``."""
+        value = self.rows(value, 1, why)
+        return replace(value, layout=replace(value.layout, rows=AxisPart(axis, 1) if axis else None))
 
     def reordered(self, value: Value, loops: Sequence[AxisPart], why: str) -> Value:
         """``value`` with these loops; those that it has not repeat it."""
@@ -153,16 +154,16 @@ class Joiner:
                 stream = stream.flatten(inner, inner + len(group) - 1, name=self.at.name("merged"))
         return replace(value, stream=stream, layout=replace(value.layout, loops=loops))
 
-    def _cut(self, value: Value, side: Side, size: int, why: str) -> Value:
-        """Tiles of another number of rows or columns."""
+    def tiled(self, value: Value, side: Side, size: int, why: str) -> Value:
+        """``value`` in tiles of ``size`` rows or columns."""
         part = value.layout.columns if side == "col" else value.layout.rows
         if part is None or part.count == size:
             return value
         if part.axis in value.ragged and (size == 1 or value.layout.reach(part.axis) % size):
-            return self._cut(exact(self.at, value, [part.axis]), side, size, why)
+            return self.tiled(exact(self.at, value, [part.axis]), side, size, why)
         common = gcd(part.count, size) if part.step == 1 else 1
         if part.count > common < size:  # first those that are in both, or what lies between
-            return self._cut(self._cut(value, side, common, why), side, size, why)
+            return self.tiled(self.tiled(value, side, common, why), side, size, why)
         key = value.stream.key, side, size, *((each.count, each.step) for each in value.layout.parts if each)
         if key not in self.made:
             self.made[key] = value.layout, self.cut(value, part, side, size, why)
@@ -184,7 +185,7 @@ class Joiner:
             return self._with_tile(value, pieces, (*loops, AxisPart(part.axis, count, size * part.step)), side, tile)
         other = layout.rows if side == "col" else layout.columns
         if other is not None and other.axis == part.axis and other.count > 1:
-            value = self._cut(value, "row" if side == "col" else "col", 1, why)
+            value = self.tiled(value, "row" if side == "col" else "col", 1, why)
         value = self.innermost(value, part, why, size)
         loop, joined = value.layout.loops[-1], size // part.count
         stream, loops = value.stream, value.layout.loops[:-1]

@@ -132,7 +132,8 @@ def turning(
     try:
         yield
     finally:
-        body.__dict__.pop("rotary_emb", None)
+        if pairs:
+            del body.__dict__["rotary_emb"]
 
 
 def is_complex(body: Any, kinds: Sequence[str | None]) -> bool:
@@ -148,7 +149,7 @@ def _turns(body: Any, positions: Sequence[int], kind: str | None) -> Any:
 
 def kinds_of(body: Any) -> list[str | None]:
     """The kinds of tables that a body has: of all of its layers, by their types, or none."""
-    if not hasattr(body, "rotary_emb"):
+    if getattr(body, "rotary_emb", None) is None:
         return []
     if "layer_type" not in inspect.signature(body.rotary_emb.forward).parameters:
         return [None]

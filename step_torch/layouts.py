@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Literal
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class AxisPart:
     def __str__(self) -> str:
         return f"{self.count} of {self.axis.name}"
 
+
+Side = Literal["row", "col"]
 
 Dims = tuple[tuple[TensorAxis, ...], ...]
 """The axes of each dimension of a tensor; a dimension of one has none."""
@@ -69,6 +72,11 @@ class TileLayout:
         """The layout without parts of one, which are there or not."""
         rows, columns = (each if each and each.count > 1 else None for each in (self.rows, self.columns))
         return tuple(each for each in self.loops if each.count > 1), rows, columns
+
+    def side(self, axis: TensorAxis) -> tuple[Side | None, AxisPart]:
+        """The side of a tile that counts along ``axis``, and how; None where no side does."""
+        sides: tuple[tuple[Side, AxisPart | None], ...] = (("col", self.columns), ("row", self.rows))
+        return next(((side, part) for side, part in sides if part and part.axis == axis), (None, AxisPart(axis, 1)))
 
     def reach(self, axis: TensorAxis) -> int:
         """Indices of ``axis`` that are counted."""

@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 from step.errors import InputError
 from step_torch.by_hand import SAME
 from step_torch.known import constants_of
-from step_torch.marks import NEVER
+from step_torch.masks import NEVER
 
 _LINE = re.compile(r'"(.*)", line (\d+)')
 

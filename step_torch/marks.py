@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from step.errors import InputError, expect
+from step_torch.masks import NEVER
 from step_torch.recurrences import in_loops
 from step_torch.sights import Sight, asks, configs_of, sight_of
 
@@ -131,9 +132,6 @@ ACTIVATIONS = {
 """Names of activations, by their classes."""
 
 _KEYS = ("_attn_implementation", "_experts_implementation")
-
-NEVER = -1e30
-"""The score of a row that is not seen: a number, so that those of which nobody sees any make no NaN."""
 
 
 Refused = Callable[[str], InputError]

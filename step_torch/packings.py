@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -21,8 +21,10 @@ AWQ_ORDER = (0, 4, 1, 5, 2, 6, 3, 7)
 _PARTS = ("qweight", "qzeros", "scales", "g_idx", "bias")
 
 
-def check_packing(config: Any, says: Callable[[str], str]) -> None:
-    """Raises `InputError` for a checkpoint with a quantization of another kind."""
+def check_packing(config: Any, names: Iterable[str], says: Callable[[str], str]) -> None:
+    """Raises `InputError` for a checkpoint of weights ``names`` with a quantization of another kind."""
+    there = any(name.endswith(".qweight") for name in names)
+    expect(config or not there, says("has qweight, but no quantization_config"), InputError)
     if not config:
         return
     method, bits = config.get("quant_method"), config.get("bits")
@@ -34,6 +36,7 @@ def check_packing(config: Any, says: Callable[[str], str]) -> None:
         ),
         InputError,
     )
+    expect(there, says("has no qweight, as its quantization_config says"), InputError)
     able = " and ".join(map(str, METHODS[method]))
     expect(bits in METHODS[method], says(f"has {method} weights of {bits} bits: {able} have a lowering"), InputError)
     version = config.get("version", "gemm")
@@ -41,13 +44,10 @@ def check_packing(config: Any, says: Callable[[str], str]) -> None:
 
 
 def unpacked_layers(
-    state: Mapping[str, Tensor], config: Mapping[str, Any], says: Callable[[str], str]
+    state: Mapping[str, Tensor], config: Any, says: Callable[[str], str]
 ) -> dict[str, QuantizedLinear]:
     """The linear layers in ``state`` by their paths, as the ``config`` of a quantization says."""
-    if not config:
-        return {}
-    paths = [name.removesuffix(".qweight") for name in state if name.endswith(".qweight")]
-    expect(paths, says("has no qweight, as its quantization_config says"), InputError)
+    paths = (name.removesuffix(".qweight") for name in state if name.endswith(".qweight"))
     return {path: _layer(path, state, config, says) for path in paths}
 
 

@@ -58,13 +58,9 @@ def with_dim(dims: Dims, dim: int, axis: TensorAxis) -> Dims:
 
 def in_blocks(at: Importer, value: Value, axis: TensorAxis, most: int) -> tuple[Value, int]:
     """``value`` with one loop at most over ``axis``, and the size of its blocks: the largest that divides ``most``."""
-    columns, rows = value.layout.columns, value.layout.rows
-    part = next((each for each in (columns, rows) if each is not None and each.axis == axis), AxisPart(axis, 1))
+    side, part = value.layout.side(axis)
     size = gcd(most, part.count) if part.step == 1 else 1
-    if part is columns:
-        value = at.joiner.columns(value, size, WHY)
-    elif part is rows:
-        value = at.joiner.rows(value, size, WHY)
+    value = at.joiner.tiled(value, side, size, WHY) if side else value
     if sum(each.axis == axis for each in value.layout.loops) > 1:
         value = at.joiner.innermost(value, AxisPart(axis, size), WHY)
     return value, size
@@ -106,9 +102,9 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     dims = with_dim(lead.dims, dim, new)
     values = [_named(each, dims) for each in values]
     columns = next((each.layout.columns.axis for each in values if each.layout.columns), None)
-    values = [at.joiner.facing(each, columns, WHY) for each in values]
+    values = [_in_columns(at, at.joiner.facing(each, columns, WHY)) for each in values]
     for axis in (axis for axes in dims for axis in axes):
-        most = gcd(*(_count(each, axis) for each in values), *(extents if axis == new else ()))
+        most = gcd(*(each.layout.side(axis)[1].count for each in values), *(extents if axis == new else ()))
         values = [in_blocks(at, each, axis, most)[0] for each in values]
     first = max(values, key=lambda each: len(each.layout.loops))
     outer = tuple(part for part in first.layout.loops if part.axis != new)
@@ -119,7 +115,7 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
         stream = in_one_loop(at, at.joiner.reordered(each, own, "values are put one behind the other"), "part")
         wide = stream.element.tiles[0].dtype is not dtype and dtype is FP32
         streams.append(stream.map(Cast(FP32), name=at.name("wide")) if wide else stream)
-    size = _count(values[0], new)
+    size = values[0].layout.side(new)[1].count
     loops = (*outer, AxisPart(new, new.extent // size, size))
     masks = [1 << number for number, extent in enumerate(extents) for _ in range(extent // size)]
     turns = at.sources.played(Selector(len(values)), masks, prod(part.count for part in loops), at.name("turns"))
@@ -131,16 +127,19 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     return at.joiner.columns(made, new.extent, "columns lie side by side") if beside else made
 
 
+def _in_columns(at: Importer, value: Value) -> Value:
+    """``value`` without rows that count along the axis of its columns."""
+    rows, columns = value.layout.rows, value.layout.columns
+    if rows is None or columns is None or rows.axis != columns.axis:
+        return value
+    value = at.joiner.rows(value, 1, WHY)
+    return replace(value, layout=replace(value.layout, rows=None))
+
+
 def _named(value: Value, dims: Dims) -> Value:
     """``value`` with the axes of ``dims``, of which one may be longer."""
     names = {own[0]: axes[0] for own, axes in zip(value.dims, dims, strict=True) if own}
     return replace(value, dims=dims, layout=value.layout.renamed(names))
-
-
-def _count(value: Value, axis: TensorAxis) -> int:
-    """Indices of ``axis`` in a tile."""
-    parts = (value.layout.rows, value.layout.columns)
-    return next((each.count for each in parts if each is not None and each.axis == axis), 1)
 
 
 def _formed(at: Importer, value: Value, flat: Stream, dim: int, new: TensorAxis, size: int) -> Value:

@@ -9,12 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
+from torch import nn
 
 from step.errors import FormatError, InputError, expect
 from step.host.paths import check_readable
@@ -22,6 +24,7 @@ from step_torch.calling import calling
 from step_torch.capturing import Layers, capture, capture_decoding, tables
 from step_torch.generating import LanguageModel
 from step_torch.imported import Imported, load
+from step_torch.lacking import owner_of
 from step_torch.packings import check_packing, is_packed, unpacked_layers
 from step_torch.quantized import quantize
 from step_torch.tiling import Tiling
@@ -30,6 +33,12 @@ _LAYER = re.compile(r"(?<![^.])(?:layers?|h|blocks?)\.(\d+)(?=\.)")
 
 _COUNTS = ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_layers", "num_decoder_layers")
 """Entries of configurations that are the number of layers."""
+
+_FIRST = ("first_k_dense_replace", "num_dense_layers")
+"""Entries that are the number of the first layers of a kind."""
+
+_NUMBERS = ("moe_layers", "mlp_only_layers", "full_attn_idxs")
+"""Entries that are numbers of layers of a kind; other lists, as long as there are layers, have an entry for each."""
 
 
 def from_pretrained(folder: Path | str) -> Checkpoint:
@@ -60,8 +69,8 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         check_readable(self.folder / "config.json")
-        check_packing(getattr(self.config, "quantization_config", None), self._says)
         expect(self.kind and self.names, self._says("has no weights"), InputError)
+        check_packing(getattr(self.config, "quantization_config", None), chain(*self.names.values()), self._says)
 
     @cached_property
     def config(self) -> Any:
@@ -110,8 +119,13 @@ class Checkpoint:
         for text in {id(each): each for each in (config, config.get_text_config())}.values():
             for count in [each for each in _COUNTS if hasattr(text, each)]:
                 setattr(text, count, len(numbers))
-            if getattr(text, "layer_types", None):
-                text.layer_types = [self.config.get_text_config().layer_types[each] for each in numbers]
+            for name, entry in vars(text).items():
+                if name in _FIRST:
+                    setattr(text, name, sum(each < entry for each in numbers))
+                elif name in _NUMBERS and entry is not None:
+                    setattr(text, name, [place for place, each in enumerate(numbers) if each in entry])
+                elif isinstance(entry, list) and len(entry) == self.layers:
+                    setattr(text, name, [entry[each] for each in numbers])
         state, quantization = dict(self._weights(numbers)), getattr(self.config, "quantization_config", None)
         integers = unpacked_layers(state, quantization, self._says)
         state = {name: each for name, each in state.items() if not is_packed(name, integers)}
@@ -125,9 +139,32 @@ class Checkpoint:
             raise InputError(
                 self._says(f"lacks {len(missing)} weights of a {self.kind.__name__}: {missing[0]!r} is the first")
             )
+        self._renumber(model, numbers)
+        for each in (*model.parameters(), *model.buffers()):  # routers that transformers keeps in float32
+            if each.dtype == torch.float32 and bool((each.data.bfloat16() == each.data).all()):
+                each.data = each.data.bfloat16()
         for path, each in own.items():
             model.set_submodule(path, each)
         return model.eval() if self.options is None else quantize(model.eval(), **self.options)
+
+    @cached_property
+    def _whole(self) -> list[nn.Module]:
+        """All layers, without their weights."""
+        with calling(None, self._says("can not be made")), torch.device("meta"):
+            model = self.kind(type(self.config).from_dict(self.config.to_dict()))
+        return [*getattr(*owner_of(model))]
+
+    def _renumber(self, model: Any, numbers: Sequence[int]) -> None:
+        """Give layers what they have by their ``numbers``; raises `InputError` where that is other modules."""
+        for place, (mine, number) in enumerate(zip(getattr(*owner_of(model)), numbers, strict=False)):
+            for one, other in zip_longest(mine.modules(), self._whole[number].modules()):
+                if type(one) is not type(other):
+                    says = f"has layer {number}, which is another one by itself: a {type(one).__name__} is there for a "
+                    raise InputError(self._says(f"{says}{type(other).__name__}"))
+                entries = {name: (vars(one).get(name), entry) for name, entry in vars(other).items()}
+                vars(one).update(
+                    {name: entry for name, (old, entry) in entries.items() if _differ(old, entry, place, number)}
+                )
 
     def layer(self, number: int = 0, *, tokens: int = 16, inputs: Any = None, tiling: Tiling | None = None) -> Imported:
         """The layer ``number`` by itself as a program, rows of so many ``tokens`` in and out.
@@ -147,22 +184,30 @@ class Checkpoint:
 
         Raises what `step_torch.capture_decoding` raises.
         """
-        captured = [0, 1][: self.layers] if self._alike() else [*range(self.layers)]
+        alike = self._alike()
+        captured = [0, 1][: self.layers] if alike else [*range(self.layers)]
         with tempfile.TemporaryDirectory() as scratch:
             path = capture_decoding(self.model(captured), Path(scratch) / "model.pt2", room=room)
             step = LanguageModel.load(path)
-        archive = replace(step.archive, path=self.folder, weights=_LayerWeights(self, step.archive.weights))
-        own = {
-            name: [_LAYER.sub(f"layers.{number}", first) for number in range(self.layers)]
-            for name, (first, *_) in step.parts.parameters.items()
-        }
-        return LanguageModel(archive, step.nodes, replace(step.parts, count=self.layers, parameters=own), step.room)
+        archive, parts = replace(step.archive, path=self.folder), step.parts
+        if alike:
+            archive = replace(archive, weights=_LayerWeights(self, archive.weights))
+            own = {
+                name: [_LAYER.sub(f"layers.{number}", first) for number in range(self.layers)]
+                for name, (first, *_) in parts.parameters.items()
+            }
+            parts = replace(parts, count=self.layers, parameters=own)
+        return LanguageModel(archive, step.nodes, parts, step.room)
 
     def _alike(self) -> bool:
         """Whether all layers are the same but for their weights."""
-        kinds = set(getattr(self.config.get_text_config(), "layer_types", None) or [""])
-        names = {frozenset(_LAYER.sub("", name) for name in self.names[number]) for number in range(self.layers)}
-        return len(kinds) == 1 and len(names) == 1
+        first, *others = self._whole
+        return not any(
+            type(one) is not type(each)
+            or any(_differ(vars(one).get(name), entry, 0, number) for name, entry in vars(each).items())
+            for number, other in enumerate(others, 1)
+            for one, each in zip_longest(first.modules(), other.modules())
+        )
 
     def weights_of(self, number: int) -> Mapping[str, np.ndarray]:
         """The weights of a layer, by their names in it."""
@@ -210,6 +255,12 @@ class _LayerWeights(dict[str, np.ndarray]):
         if match is None:
             raise KeyError(name)
         return self._checkpoint.weights_of(int(match[1]))[name[match.end() + 1 :]]
+
+
+def _differ(one: Any, other: Any, place: int, number: int) -> bool:
+    """Whether an attribute of layer ``place`` is not that of layer ``number``: they may be the numbers themselves."""
+    is_plain = isinstance(other, bool | int | float | str)
+    return is_plain and one != other and (one, other) != (place, number)
 
 
 def _array(weight: torch.Tensor) -> np.ndarray:

@@ -36,7 +36,7 @@ def quantized_linear(x: Tensor, weight: Tensor, scales: Tensor, bias: Tensor | N
     ``scales``: BF16 or FP32 [columns, groups], each of so many neighbours as make up the depth.
     """
     wide = torch.promote_types(x.dtype, torch.float32)
-    rows, columns, groups = x.to(wide), *scales.shape
+    rows, (columns, groups) = x.to(wide), scales.shape
     sizes = rows.abs().amax(-1, keepdim=True) * torch.tensor(1 / MOST, dtype=wide)
     if wide is torch.float32:
         with numerics.quiet():
@@ -109,7 +109,8 @@ def quantize(
         return Checkpoint(Path(module), {"weights": weights, "group": group, "head": head})
     found = _linear_layers(module, head=head)
     for path, (_, matrix) in found.items():
-        _check(path, *matrix.shape, weights, group)
+        columns, depth = matrix.shape
+        _check(path, columns, depth, weights, group)
     inputs = _products_of_inputs(module, {path: each for path, (each, _) in found.items()}, data)
     for path, (each, matrix) in found.items():
         exact = matrix.detach().double().numpy()

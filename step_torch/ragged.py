@@ -30,10 +30,10 @@ def exact(at: Importer, value: Value, axes: Sequence[TensorAxis] | None = None) 
 
 
 def _exact(at: Importer, value: Value, axis: TensorAxis) -> Value:
-    part, in_columns = _part(value, axis)
+    side, part = value.layout.side(axis)
     tile, why = AxisPart(axis, gcd(part.count, axis.extent)), f"the last tile has more of {axis.name} than there is"
-    if tile != part:
-        value = at.joiner.cut(value, part, "col" if in_columns else "row", tile.count, why)
+    if side and tile != part:
+        value = at.joiner.cut(value, part, side, tile.count, why)
     value = at.joiner.innermost(value, tile, why)
     *outer, inner = value.layout.loops
     kept = filtered(at, value, value.layout.firsts(axis) < axis.extent)
@@ -47,13 +47,6 @@ def filled(at: Importer, value: Value, axis: TensorAxis, pad: float) -> Value:
         return value
     there = (axis.extent - value.layout.firsts(axis)).ravel().tolist()
     count = at.graph.generate(NUMBER, there, reference=value.stream, name=at.name("there"))
-    function = FilterLastTile(pad, "col" if _part(value, axis)[1] else "row")
-    return replace(value, stream=value.stream.map(function, count, name=at.name("filled")))
-
-
-def _part(value: Value, axis: TensorAxis) -> tuple[AxisPart, bool]:
-    """The side of the tiles of ``value`` that counts along ``axis``, and whether that is their columns."""
-    for part in (value.layout.rows, value.layout.columns):
-        if part is not None and part.axis == axis:
-            return part, part is value.layout.columns
-    raise AssertionError(f"no tile of {value.layout} counts along {axis.name}")
+    side, _ = value.layout.side(axis)
+    assert side, f"no tile of {value.layout} counts along {axis.name}"
+    return replace(value, stream=value.stream.map(FilterLastTile(pad, side), count, name=at.name("filled")))

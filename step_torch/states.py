@@ -90,10 +90,6 @@ class Past:
         """The ``new`` state."""
         return self.get_recurrent_state(layer, state_idx).copy_(new)
 
-    def has_previous_state(self, *_: Any) -> bool:
-        """Whether there was a step before."""
-        return True
-
     def is_recording_past(self, *_: Any) -> bool:
         """Whether earlier states are kept, too."""
         return False
@@ -153,6 +149,8 @@ def unscaled(model: Any) -> Iterator[None]:
 
 def kept_behind(model: Any, tokens: Tensor) -> dict[tuple[int, str], Tensor]:
     """What all layers keep behind ``tokens``, keys and values first."""
+    from transformers.cache_utils import DynamicCache, DynamicLayer, LinearAttentionCacheLayerMixin
+
     name = cache_name(model)
     if name == RWKV:
         found = model(tokens, use_cache=True).state
@@ -161,25 +159,16 @@ def kept_behind(model: Any, tokens: Tensor) -> dict[tuple[int, str], Tensor]:
             for layer in range(len(model.base_model.blocks))
             for at, each in enumerate(found)
         }
-    cache = _cache(model.config)
+    cache = DynamicCache(config=model.config)
+    for number, layer in enumerate(cache.layers):
+        if not isinstance(layer, LinearAttentionCacheLayerMixin):
+            cache.layers[number] = DynamicLayer()  # of all rows, where a window keeps some
     model(tokens, use_cache=True, **{name: cache})
     for number, module in latent_of(model).items():
         layer = cache.layers[number]
         layer.keys, layer.values = module.expand_kv(layer.keys, layer.values)
     every = ((number, *each) for number, layer in enumerate(cache.layers) for each in _kept(layer))
     return {(number, name): each for number, name, each in sorted(every, key=lambda each: each[1] not in ROWS)}
-
-
-def _cache(config: Any) -> Any:
-    """A cache of all rows, with states where layers have such."""
-    from transformers.cache_utils import DynamicCache, DynamicLayer, LinearAttentionCacheLayerMixin
-
-    layers = DynamicCache(config=config).layers
-    if not any(isinstance(each, LinearAttentionCacheLayerMixin) for each in layers):
-        return DynamicCache()
-    cache = DynamicCache(config=config)
-    cache.layers = [each if isinstance(each, LinearAttentionCacheLayerMixin) else DynamicLayer() for each in layers]
-    return cache
 
 
 def _kept(layer: Any) -> Iterator[tuple[str, Tensor]]:

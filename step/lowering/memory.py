@@ -4,7 +4,8 @@ Addresses off chip are in beats. Every operator that reads has a region of its o
 one after the other, each starting on a beat; those that write follow. A declared tensor that is written has one region,
 which all that read or write it share. Regions start at a multiple of `ALIGNMENT`, so that tile 0 is on channel 0, and
 the hardware is the same for memories with other channels: addresses are all that it knows of them. With an interleave
-of `WHOLE` beats or more they start on one channel after the other.
+of `WHOLE` beats or more they start on one channel after the other, those of the largest tiles first: so what is read
+side by side, as weights are, and their scales, lies in different channels.
 
 A *share* of a scratchpad is what fills buffers, with what reads them. Shares are dealt out in the order of the program,
 by turns: what stands side by side there, as the operands of a product, is used together, and lies in different
@@ -14,7 +15,7 @@ takes as many as it comes to need.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from step.errors import FabricError
@@ -99,10 +100,11 @@ def _laid_out(graph: Graph, memory: MemoryConfig) -> MemoryMap:
     end, start = 0, alignment(memory)
     shared: dict[str, Region | None] = dict.fromkeys(stored(graph))
 
-    def place(accesses: Iterator[tuple[str, Access | None]]) -> dict[str, Region]:
+    def place(accesses: Mapping[str, Access | None]) -> dict[str, Region]:
         nonlocal end
         regions = {}
-        for name, access in accesses:
+        whole = memory.interleave >= WHOLE
+        for name, access in sorted(accesses.items(), key=_bits, reverse=True) if whole else accesses.items():
             if access is None:
                 continue
             if (placed := shared.get(access.tensor or "")) is not None:
@@ -114,11 +116,17 @@ def _laid_out(graph: Graph, memory: MemoryConfig) -> MemoryMap:
             end += -(-regions[name].beats // start) * start
             if access.tensor in shared:
                 shared[access.tensor] = regions[name]
-        return regions
+        return {name: regions[name] for name in accesses if name in regions}
 
-    loads = place((node.name, node.operator.reads(node)) for node in graph)
-    stores = place((node.name, node.operator.writes(node)) for node in graph)
+    loads = place({node.name: node.operator.reads(node) for node in graph})
+    stores = place({node.name: node.operator.writes(node) for node in graph})
     return MemoryMap(loads, stores, end)
+
+
+def _bits(named: tuple[str, Access | None]) -> int:
+    """Bits of a tile of an access, 0 of one of dynamic size."""
+    tile = named[1].tile if named[1] else None
+    return tile.bits if tile and tile.is_static else 0
 
 
 def _beyond(region: Region, graph: Graph, memory: MemoryConfig) -> FabricError:

@@ -16,11 +16,12 @@ SMALL_TABLE = 8 * 1024
 
 
 class Amounts(dict[str, float]):
-    """So much of everything; what is not there is none. ``memories`` are those in block RAM: width, depth, how many."""
+    """So much of everything; what is not there is none. ``memories`` are those in block RAM, ``lut_rams`` those of
+    LUTs: width, depth, how many."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.memories = Counter[tuple[int, int]]()
+        self.memories, self.lut_rams = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def put(self, name: str, amount: float) -> None:
         """``amount`` more of ``name``."""
@@ -43,6 +44,7 @@ class Amounts(dict[str, float]):
         elif depth == 2:
             self.put("pair_bits", width * times)
         elif depth > 2:
+            self.lut_rams[width, depth] += times
             rows = -(-depth // LUT_RAM_WORDS)
             self.put("lut_ram_cells", -(-width // LUT_RAM_BITS) * rows * times)
             self.put("lut_ram_rows", width * (rows - 1) * times)
@@ -63,6 +65,7 @@ def total(all_amounts: Iterable[Amounts]) -> Amounts:
     found = Amounts()
     for each in all_amounts:
         found.memories += each.memories
+        found.lut_rams += each.lut_rams
         for name, amount in each.items():
             found.put(name, amount)
     return found

@@ -86,12 +86,9 @@ def scaled_dot_product_attention(
 
 def _prefill(at: Importer, heads: list[Value], scores: Scores, sinks: Any) -> Value:
     q, k, v = heads
-    (*_, rows, _), (_, count, last, _) = sizes(q.dims), sizes(k.dims)
-    split = in_shape(at, q, (*sizes(q.dims)[:1], count, sizes(q.dims)[1] // count, *sizes(q.dims)[2:]))
-    batch, of_heads, group, of_rows, _ = split.dims
-    kept = [part for axes in (batch, of_rows) for part in split.layout.loops if part.axis in axes]
-    outer = (*kept, *(AxisPart(axis, axis.extent) for axis in (*of_heads, *group)))
-    split = at.joiner.reordered(split, outer, "queries come head by head")
+    (*_, rows, _), (*_, last, _) = sizes(q.dims), sizes(k.dims)
+    split = _in_groups(at, q, sizes(k.dims)[1])
+    (batch, of_heads, group, of_rows, _), outer = split.dims, split.layout.loops
     why, keys = "keys and values are read for every tile of queries", TensorAxis(at.name("keys"), last)
     if [k.layout.reach(axis) for axis in k.dims[2]] != [v.layout.reach(axis) for axis in v.dims[2]]:
         k, v = at.value(k), at.value(v)
@@ -127,6 +124,16 @@ def _prefill(at: Importer, heads: list[Value], scores: Scores, sinks: Any) -> Va
     stream = total.map(Div(out=BF16), weights, name=at.name())
     columns = replace(split.layout, columns=v.layout.columns)
     return Value(stream, (batch, of_heads + group, of_rows, v.dims[-1]), columns, BF16)
+
+
+def _in_groups(at: Importer, q: Value, count: int) -> Value:
+    """Queries [batch, heads of keys, group, rows, size], of which a group shares one of ``count`` heads of keys."""
+    batch, heads, *rest = sizes(q.dims)
+    split = in_shape(at, q, (batch, count, heads // count, *rest))
+    of_batch, *of_heads, of_rows, _ = split.dims
+    kept = [part for axes in (of_batch, of_rows) for part in split.layout.loops if part.axis in axes]
+    outer = (*kept, *(AxisPart(axis, axis.extent) for axes in of_heads for axis in axes))
+    return at.joiner.reordered(split, outer, "queries come head by head")
 
 
 def _of_those_near(

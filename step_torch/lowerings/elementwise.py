@@ -22,7 +22,7 @@ from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
 from step_torch.lowerings.shapes import spread
 from step_torch.pieces import plain
-from step_torch.registry import lowers
+from step_torch.registry import declare, lowers
 from step_torch.sources import Stored, Unsupported, is_parameter
 
 Function = Callable[..., MapFunction]
@@ -48,24 +48,6 @@ def subtract(at: Importer, x: Any, y: Any, alpha: float = 1) -> Any:
 def multiply(at: Importer, x: Any, y: Any) -> Any:
     """x * y, of truths both."""
     return choose(at, x, y, x, BOOL) if at.dtype is BOOL else binary(at, Mul, x, y)
-
-
-@lowers("aten.div.Tensor", "aten.div.Scalar")
-def divide(at: Importer, x: Any, y: Any) -> Any:
-    """x / y."""
-    return binary(at, Div, x, y)
-
-
-@lowers("aten.maximum.default")
-def maximum(at: Importer, x: Any, y: Any) -> Any:
-    """The larger one of x and y."""
-    return binary(at, Max, x, y)
-
-
-@lowers("aten.minimum.default")
-def minimum(at: Importer, x: Any, y: Any) -> Any:
-    """The smaller one of x and y."""
-    return binary(at, Min, x, y)
 
 
 @lowers("aten.clone.default", "aten.alias.default")
@@ -118,6 +100,16 @@ def binary(at: Importer, function: Function, x: Any, y: Any) -> Value:
     if {*map(kept, streams)} != {BOOL}:
         streams = [cast(at, each, BF16) if kept(each) is BOOL else each for each in streams]
     return with_dtype(lead, streams[0].map(function(at.dtype), streams[1], name=at.name()), at.dtype)
+
+
+def of_two(function: Function) -> Callable[..., Value]:
+    """The lowering that is ``function`` of x and y."""
+    return lambda at, x, y: binary(at, function, x, y)
+
+
+declare("x / y.", of_two(Div), "aten.div.Tensor", "aten.div.Scalar")
+declare("The larger one of x and y.", of_two(Max), "aten.maximum.default")
+declare("The smaller one of x and y.", of_two(Min), "aten.minimum.default")
 
 
 def choose(at: Importer, condition: Any, x: Any, y: Any, dtype: DType) -> Value:

@@ -29,6 +29,7 @@ class Hits:
 
     chosen: Chosen
     part: int | None = None
+    leads = True  # beside other arguments that know themselves how a node is lowered
 
     @property
     def dims(self) -> Dims:
@@ -96,12 +97,6 @@ class Rows:
         self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
     ) -> Any:
         """A function of single rows of all of them."""
-        hits = next((each for each in args if isinstance(each, Hits)), None)
-        if hits is not None or any(isinstance(each, list) for each in args):
-            found = next(
-                each for arg in args for each in (arg if isinstance(arg, list) else [arg]) if isinstance(each, Hits)
-            )
-            return found.lowered(at, lowering, args, options)
         others = [each for each in args if isinstance(each, Rows) and each.chosen is not self.chosen]
         supported(not others and lowering.__module__.endswith(ROWS), "rows that data chooses go through it")
         second = 2 if at.node.op == "aten.addmm.default" else 1  # a product sums over the rows of its second matrix

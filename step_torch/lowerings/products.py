@@ -21,6 +21,7 @@ from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings import shapes
 from step_torch.lowerings.elementwise import add, alongside
 from step_torch.nodes import TorchNode
+from step_torch.pieces import merged
 from step_torch.registry import lowers
 from step_torch.sources import Stored, is_parameter, supported
 
@@ -224,6 +225,8 @@ def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:
         x, y = _batched(at, x, y), _batched(at, y, x)
     x = at.whole_rows(x, why)
     *outer, inner = x.dims
+    if len(y.dims[-2]) > len(inner):
+        y = merged(at, y, -2)
     x = below(at, x, [*chain(*outer[batches:])], why)
     names = dict(zip(chain(*y.dims[:-1]), chain(*outer[:batches], inner), strict=True))
     names |= {axis: TensorAxis(at.name("columns"), axis.extent) for axis in y.dims[-1]}
@@ -263,7 +266,6 @@ def _batched(at: Importer, x: Any, like: Any) -> Any:
 def below(at: Importer, value: Value, axes: Sequence[TensorAxis], why: str) -> Value:
     """``value`` in tiles whose rows, if they are several, count along the last of ``axes``."""
     rows = value.layout.rows
-    if rows is None or rows.axis not in axes:
-        value = at.joiner.rows(value, 1, why)
-        value = replace(value, layout=replace(value.layout, rows=AxisPart(axes[-1], 1) if axes else None))
-    return value
+    if rows is not None and rows.axis in axes:
+        return value
+    return at.joiner.row_by_row(value, why, next(iter(axes[-1:]), None))

@@ -61,10 +61,10 @@ class QuantizedProduct(Product):
         return -(-self._units(at) // self.scales.data.shape[1])
 
     def _units(self, at: Importer) -> int:
-        """Units with which all products of the same rows have as many columns as the tiling has side by side."""
+        """Units with which products of the same rows, each by its columns, have as many as are side by side."""
         same = (node for node in at.nodes.nodes if node.op == OP and node.args[0] == self.node.args[0])
-        columns = sum(min(at.nodes.metas[node.name].shape[-1], at.tiling.most_columns) for node in same)
-        return -(-at.tiling.most_columns * at.tiling.side_by_side // columns)
+        columns, most = sum(at.nodes.metas[node.name].shape[-1] for node in same), at.tiling.most_columns
+        return -(-most * at.tiling.side_by_side * self.axis.extent // (columns * min(self.axis.extent, most)))
 
     def _read(
         self, at: Importer, given: Stored, layout: TileLayout, bits: Bits = 8, number: int = 0, units: int = 1
@@ -124,7 +124,7 @@ def _looped_as(at: Importer, stream: Stream, like: Stream) -> Stream:
 
 
 @lowers(OP)
-def quantized_linear(at: Importer, x: Any, weight: Any, scales: Any, bias: Any = None, bits: int = 8) -> Any:
+def quantized_linear(at: Importer, x: Any, weight: Any, scales: Any, bias: Any = None, bits: Bits = 8) -> Any:
     """x @ weight^T + bias by integers: weights of 8 or 4 bits with scales, rows in 8 bits with a scale of their own."""
     given = [each for each in (weight, scales, bias) if each is not None]
     supported(all(map(is_parameter, given)), "weights or scales that are no parameters")

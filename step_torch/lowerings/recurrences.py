@@ -103,8 +103,7 @@ def _step_by_step(at: Importer, value: Value, time: TensorAxis) -> Value:
     if value.layout.columns is not None and value.layout.columns.axis == time:
         value = at.joiner.facing(value, dims[-1][-1] if dims[-1] else None, why)
     if value.layout.rows is not None and value.layout.rows.axis == time:
-        value = at.joiner.rows(value, 1, why)
-        value = replace(value, layout=replace(value.layout, rows=None))
+        value = at.joiner.row_by_row(value, why)
     others = tuple(each for each in value.layout.loops if each.axis != time)
     value = at.joiner.reordered(value, (AxisPart(time, time.extent), *others), why)
     stream = value.stream.flatten(len(others), len(others) + 1, name=at.name("row"))

@@ -158,9 +158,6 @@ class Chosen:
             return PLACED[kind](at, args[0], *args[2:])
         if lowering.__module__ in AS_IT_IS:
             return lowering(at, *args, **options)
-        listed = [each for arg in args if isinstance(arg, list) for each in arg if hasattr(each, "lowered")]
-        if listed:
-            return listed[0].lowered(at, lowering, args, options)
         if kind == "unsqueeze" and args[1] in (-1, len(self.dims)) and not self.apart:
             return replace(self, apart=True)
         if kind in VIEWS and not self.apart:

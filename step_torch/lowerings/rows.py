@@ -168,8 +168,7 @@ def reduced(
         stream = value.stream if row is None else value.stream.map(row(FP32 if folded else out), name=at.name("row"))
         value = replace(value, stream=stream, layout=replace(value.layout, columns=None))
     if rows:
-        value = at.joiner.rows(value, 1, why)
-        value = replace(value, layout=replace(value.layout, rows=None))
+        value = at.joiner.row_by_row(value, why)
     inner = [part for part in value.layout.loops if part.axis in gone]
     outer = tuple(part for part in value.layout.loops if part.axis not in gone)
     value = at.joiner.reordered(value, (*outer, *inner), why)

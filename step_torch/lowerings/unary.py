@@ -10,7 +10,7 @@ from typing import Any, Literal
 from step import FP32, DType, Stream, functions
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value
-from step_torch.lowerings.elementwise import Link, applied, constant, is_number, maximum, minimum
+from step_torch.lowerings.elementwise import Link, applied, binary, is_number
 from step_torch.registry import declare, lowers
 from step_torch.sources import supported
 
@@ -59,32 +59,8 @@ def clamp(at: Importer, x: Any, low: Any = None, high: Any = None) -> Any:
     """The nearest number from low to high, which are numbers or tensors."""
     if all(each is None or is_number(each) for each in (low, high)):
         return applied(at, x, partial(functions.Clamp, -inf if low is None else low, inf if high is None else high))
-    x = x if low is None else maximum(at, x, low)
-    return x if high is None else minimum(at, x, high)
-
-
-@lowers("aten.elu.default")
-def elu(at: Importer, x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
-    """x times a scale, and below 0 e^x - 1, which has two of its own."""
-    value = at.tiles(x)
-    above = value.stream.map(functions.Relu(FP32), name=at.name("above"))
-    above = above.map(functions.Scale(scale), name=at.name("scaled"))
-    below = value.stream.map(functions.Clamp(-inf, 0, FP32), name=at.name("below"))
-    below = below.map(functions.Scale(input_scale), name=at.name("input")).map(functions.Exp(), name=at.name("power"))
-    less = below.map(functions.Sub(), constant(at, 1, below), name=at.name("less"))
-    made = less.map(functions.MulAdd(at.dtype), constant(at, alpha * scale, below), above, name=at.name())
-    return with_dtype(value, made, at.dtype)
-
-
-@lowers("aten.expm1.default")
-def exponential_less(at: Importer, x: Any) -> Any:
-    """e^x - 1 as tanh(x / 2) (e^x + 1), in which nothing cancels."""
-    value = at.tiles(x)
-    half = value.stream.map(functions.Scale(0.5, FP32), name=at.name("half"))
-    power = value.stream.map(functions.Exp(FP32), name=at.name("power"))
-    more = power.map(functions.Add(), constant(at, 1, power), name=at.name("more"))
-    tanh = half.map(functions.Tanh(), name=at.name("tanh"))
-    return with_dtype(value, tanh.map(functions.Mul(at.dtype), more, name=at.name()), at.dtype)
+    x = x if low is None else binary(at, functions.Max, x, low)
+    return x if high is None else binary(at, functions.Min, x, high)
 
 
 @lowers("aten.pow.Tensor_Scalar")

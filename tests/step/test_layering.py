@@ -62,6 +62,17 @@ def test_files_are_short() -> None:
     assert long == LONG
 
 
+def test_lowerings_are_short() -> None:
+    files = {path: path.read_text() for path in (ROOT.parent / "step_torch" / "lowerings").glob("*.py")}
+    long = [
+        f"{path.name}: {node.name}"
+        for path, text in files.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 40  # type: ignore[operator]
+    ]
+    assert files and long == []
+
+
 def test_no_circle_of_imports() -> None:
     assert list(networkx.simple_cycles(import_graph())) == []
 

@@ -13,7 +13,7 @@ from step import BF16, FabricConfig, Graph, Program, machines
 from step.errors import FabricError
 from step.lowering.fabric import with_settings
 from step.lowering.machines import MACHINES
-from step.lowering.memory import memory_map
+from step.lowering.memory import memory_map, regions_of
 from step.programs.prepare import prepare
 from step_explore.areas.parts import doubts, parts_of
 
@@ -52,6 +52,21 @@ def test_a_tensor_lies_in_a_channel_of_its_own_and_all_channels_are_busy() -> No
     assert [each.base // memory.interleave % memory.channels for each in regions] == list(range(32))
     run = approx.run(program.graph, program.inputs, program.fabric, values="control")
     assert 0.85 < run.off_chip_bytes / run.cycles / memory.bandwidth < 0.94  # refresh leaves 93.3 %
+
+
+def test_weights_lie_in_different_channels_and_so_do_their_scales() -> None:
+    """Both are loaded by turns."""
+    graph = Graph("by_turns")
+    for each in range(32):
+        for name, cols in (("weights", 64), ("scales", 8)):
+            tensor = graph.tensor(f"{name}{each}", (16, cols), BF16)
+            graph.load(tensor, tile=(1, cols), name=f"{name}_{each}").sink(f"y_{name}{each}")
+    memory = machines.U55C.at()
+    loads = regions_of(graph, memory).loads
+    assert list(loads) == [name for name in graph.nodes if name.startswith(("weights", "scales"))]
+    for kind in ("weights", "scales"):
+        bases = [region.base for name, region in loads.items() if name.startswith(kind)]
+        assert [each // memory.interleave % memory.channels for each in bases] == list(range(32))
 
 
 def test_shares_of_the_parts() -> None:

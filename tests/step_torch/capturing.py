@@ -7,6 +7,7 @@ writes all of them into FOLDER, by default those that the tests read without tor
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -18,14 +19,20 @@ from typing import Any
 os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_OFFLINE": "1"}
 warnings.filterwarnings("ignore")
 
+import numpy as np  # noqa: E402
 import odd  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 from torch import nn  # noqa: E402
 
 import step_torch  # noqa: E402
+from step_torch.archive import read_archive  # noqa: E402
+from step_torch.vocabulary import read_symbols  # noqa: E402
 
 CAPTURED = Path(__file__).parent / "captured"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SYMBOLS = read_symbols(EXAMPLES / "tiny_lm" / "symbols.txt")
+TINY = "tiny_lm", "tiny_moe_lm"
 STORED = ("llama_prefill", "qwen3_decode", "qwen3moe_prefill", "gpt2_prefill", "gemma_decode")
 """What the tests read."""
 
@@ -124,6 +131,38 @@ def capture_writing(name: str, folder: Path = CAPTURED) -> Path:
     return path
 
 
+def train() -> Any:
+    """The script that trained the models of the examples."""
+    sys.path.insert(0, str(EXAMPLES / "tiny_lm"))
+    found = importlib.import_module("train")
+    sys.path.pop(0)
+    return found
+
+
+def tiny(name: str) -> nn.Module:
+    """The model ``name`` of the examples, with the weights of its file."""
+    made = train().make(name).to(torch.bfloat16).eval()
+    places = {"embedding.": "model.embed_tokens.", "head.": "lm_head.", "norm.": "model.norm."}
+    found = dict[str, torch.Tensor]()
+    for own, each in read_archive(EXAMPLES / name / "model.pt2").weights.items():
+        begin, _, rest = own.partition(".")
+        path = (
+            own.replace("layers.layers.", "model.layers.") if begin == "layers" else places.get(f"{begin}.", "") + rest
+        )
+        if path in made.state_dict():
+            found[path] = torch.from_numpy(np.ascontiguousarray(each).view(np.uint16)).view(torch.bfloat16)
+    made.load_state_dict(found)
+    return made  # type: ignore[no-any-return]
+
+
+def capture_tiny(name: str, folder: Path = CAPTURED) -> Path:
+    """The model ``name`` of the examples in W4A8, with two texts that torch writes with it."""
+    made = step_torch.quantize(tiny(name), weights=4, group=32, head=True)
+    prompts = [[SYMBOLS.index(symbol) for symbol in prompt] for prompt in ("every tile", "a ")]
+    (folder / "w4a8").mkdir(exist_ok=True)
+    return step_torch.capture_decoding(made, folder / "w4a8" / f"{name}.pt2", room=64, prompts=prompts)
+
+
 def all_names() -> list[str]:
     """Every model, prefill and decode."""
     return [f"{kind}_{how}" for kind in NAMES for how in ("prefill", "decode")]
@@ -145,5 +184,7 @@ if __name__ == "__main__":
     capture_page(into or CAPTURED)
     for each in WRITING:
         capture_writing(each, into or CAPTURED)
+    for each in TINY:
+        capture_tiny(each, into or CAPTURED)
     for each in odd.ODD:
         odd.capture(each, (into or CAPTURED) / "odd")

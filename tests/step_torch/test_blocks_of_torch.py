@@ -89,6 +89,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], Shapes]] = {
     "mean": (lambda: nn.AvgPool2d(3, 2, 1), ((2, 3, 8, 8),)),
     "mean_of_parts": (lambda: nn.AdaptiveAvgPool2d(2), ((1, 3, 8, 8),)),
     "nearest": (lambda: nn.Sequential(nn.Upsample(scale_factor=2), nn.Conv2d(3, 2, 3)), ((1, 3, 4, 4),)),
+    "bilinear": (lambda: nn.Bilinear(8, 6, 4), ((4, 8), (4, 6))),
     "resized": (
         lambda: nn.Sequential(
             nn.Conv2d(3, 2, 3), nn.Upsample((9, 6)), nn.ReLU(), nn.Upsample(scale_factor=2, mode="bilinear")

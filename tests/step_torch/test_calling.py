@@ -56,7 +56,7 @@ class LightningAttention(Tree):
 
 def test_what_a_model_has_is_listed() -> None:
     config = SimpleNamespace(
-        kv_lora_rank=8, layer_types=["sliding_attention"], sliding_window=16, is_encoder_decoder=False, alibi=False
+        layer_types=["sliding_attention"], sliding_window=16, is_encoder_decoder=False, alibi=False
     )
     blocks = ModuleList(a=LightningAttention())
     body = Tree(blocks=blocks, embed=Tree(deep=Tree(embed_positions=Tree())))
@@ -65,9 +65,8 @@ def test_what_a_model_has_is_listed() -> None:
     assert lacking(model) == [
         "recurrent state that is not in the cache: 'body.blocks.a' is a LightningAttention",
         "learned positions inside the decoder: 'body.embed.deep.embed_positions'",
-        "a latent cache, keys and values of unlike heads (kv_lora_rank)",
     ]
     with pytest.raises(InputError) as caught, calling(model, "it fails", always=True):
         raise InputError("there is a window")
     said = str(caught.value).splitlines()
-    assert said[:2] == ["there is a window", "It has what a capture can not do:"] and len(said) == 5
+    assert said[:2] == ["there is a window", "It has what a capture can not do:"] and len(said) == 4

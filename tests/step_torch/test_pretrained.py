@@ -24,6 +24,7 @@ if find_spec("torch") is None:
     pytest.skip("torch is not installed", allow_module_level=True)
 
 import capturing  # noqa: E402
+import families  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 
@@ -49,14 +50,45 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("name", SIZES)
 def test_a_folder_writes_as_torch_does(name: str, folders: dict[str, Path]) -> None:
-    checkpoint = step_torch.from_pretrained(folders[name])
+    writes(folders[name], 3)
+
+
+FOUR = {**capturing.COMMON, "num_hidden_layers": 4, "pad_token_id": 0}
+KINDS = {
+    "DeepseekV3": lambda: families.model("DeepseekV3", families.WRITING),
+    "Gemma2": lambda: capturing.small("Gemma2", **FOUR, sliding_window=4),
+    "SmolLM3": lambda: capturing.small("SmolLM3", **FOUR, no_rope_layers=[1, 1, 1, 0]),
+}
+
+
+@pytest.mark.parametrize(("name", "count"), [("DeepseekV3", 1), ("Gemma2", 2), ("SmolLM3", 1)])
+def test_layers_of_several_kinds(name: str, count: int, tmp_path: Path) -> None:
+    KINDS[name]().save_pretrained(tmp_path)
+    writes(tmp_path, count)
+
+
+def test_a_layer_is_what_its_number_makes_it(tmp_path: Path) -> None:
+    """Alone it would turn rows, as the first one does; one of other modules would be another one."""
+    KINDS["SmolLM3"]().save_pretrained(tmp_path)
+    checkpoint = step_torch.from_pretrained(tmp_path)
+    assert [checkpoint.model([each]).model.layers[0].self_attn.use_rope for each in range(4)] == [1, 1, 1, 0]
+    assert checkpoint.layer(3, tokens=8).check().passed
+    model = checkpoint.model([3])
+    model.model.layers[0].mlp.act_fn = torch.nn.ReLU()
+    with raising(
+        InputError, f"'{tmp_path}' has layer 3, which is another one by itself: a ReLU is there for a SiLUActivation"
+    ):
+        checkpoint._renumber(model, [3])
+
+
+def writes(folder: Path, layers: int) -> None:
+    """Whether it writes what torch does, on hardware through which a row goes ``layers`` times."""
+    checkpoint = step_torch.from_pretrained(folder)
     model, prompt, count = checkpoint.language_model(room=24), [1, 2, 3], 9
-    assert model.parts.count == 3
+    assert model.parts.count == layers
     run = step.run(model.program(prompt, count), backend="approx", values="all")
     mine = np.asarray(run.outputs["tokens"]).ravel()[model.before(prompt) :]
-    whole = getattr(transformers, checkpoint.config.architectures[0]).from_pretrained(
-        folders[name], dtype=torch.bfloat16
-    )
+    whole = getattr(transformers, checkpoint.config.architectures[0]).from_pretrained(folder, dtype=torch.bfloat16)
     theirs = whole.generate(torch.tensor([prompt]), max_new_tokens=count, do_sample=False, eos_token_id=None)
     assert mine.tolist() == theirs[0, len(prompt) :].tolist()
 

@@ -28,6 +28,14 @@ def rotated(x: Any) -> Any:
     return torch.cat([torch.stack([-part[..., 1::2], part[..., ::2]], -1).flatten(-2) * part, rest], -1)
 
 
+def slots(x: Any) -> Any:
+    """Soft experts: every slot is a mean of rows, and every row one of slots."""
+    share = torch.einsum("bnd,dep->bnep", x, torch.ones(16, 4, 2, dtype=x.dtype).cumsum(0) / 16)
+    made = torch.einsum("bnd,bnep->bepd", x, share.softmax(1))
+    made = torch.stack([made[:, each].tanh() for each in range(4)], 1)
+    return torch.einsum("bepd,bnep->bnd", made, share.flatten(2).softmax(-1).view_as(share))
+
+
 CASES: dict[str, tuple[Forward, list[tuple[int, ...]]]] = {
     "select": (lambda x: x.tanh()[1], ONE),
     "select last of the middle": (lambda x: x[:, -1], [(2, 8, 16)]),
@@ -66,6 +74,13 @@ CASES: dict[str, tuple[Forward, list[tuple[int, ...]]]] = {
     "best rows": (lambda x: x[x.argmax(0)].mean(1), [(8, 4, 16)]),
     "windows": (lambda x: (x.unfold(1, 4, 2), x.unfold(0, 2, 1).exp(), x.tanh().unfold(-1, 16, 1)), ONE),
     "diagonals": (lambda x: (x.diagonal(), x.exp().diagonal(-2), x[:, :8].trace()), ONE),
+    "turned by complex numbers": (
+        lambda x: torch.view_as_real(
+            2 * torch.view_as_complex(x.float().unflatten(-1, (8, 2))) * torch.polar(torch.ones(8), torch.arange(8.0))
+        ).flatten(3).to(BF16), [(2, 2, 8, 16)]),
+    "columns of outer products": (lambda x: torch.cat([x, (x[..., None] * NUMBERS.to(x.dtype)).flatten(1)], -1), [(8, 3)]),
+    "slots": (slots, [(2, 8, 16)]),
+    "medians": (lambda x: (x.median(-1)[0], x.tanh().median(0, keepdim=True)[1].to(BF16)), ONE),
     "rows put": (lambda x: (x.index_put((NUMBERS,), x[:4].tanh()), x.index_add(0, NUMBERS, x[:4].tanh())), ONE),
 }  # fmt: skip
 LAYERS = {

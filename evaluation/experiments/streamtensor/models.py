@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from step_torch.generating import LanguageModel
+
 CACHE = Path(os.environ.get("STEP_STREAMTENSOR", Path(tempfile.gettempdir()) / "step_streamtensor"))
 """Folder of the captured models: each is made once."""
 
@@ -32,6 +34,8 @@ class Model:
     kv_heads: int
     vocabulary: int = 256
     room: int = ROOM
+    captured: int = 2
+    """Layers that are captured: all have the same nodes and shapes, and control alone reads no weight."""
 
     @property
     def head(self) -> int:
@@ -52,13 +56,26 @@ class Model:
     @property
     def path(self) -> Path:
         """The captured model, W4A8."""
-        parts = (self.name, self.layers, self.hidden, self.inner, self.vocabulary, self.room)
+        parts = (self.name, self.captured, self.hidden, self.inner, self.vocabulary, self.room)
         return CACHE / f"{'_'.join(map(str, parts))}.pt2"
 
     def small(self) -> Model:
         """The same with a few thousand weights, for RTL."""
-        shape = {"layers": 2, "hidden": 64, "inner": 128, "heads": 2, "kv_heads": min(self.kv_heads, 1 + (self.kv_heads == self.heads))}
+        shape = {
+            "layers": 2,
+            "hidden": 64,
+            "inner": 128,
+            "heads": 2,
+            "kv_heads": 2 if self.kv_heads == self.heads else 1,
+        }
         return replace(self, name=f"{self.name}_small", vocabulary=32, room=16, **shape)
+
+    def loaded(self) -> LanguageModel:
+        """The model with all of its layers."""
+        found = LanguageModel.load(self.made())
+        times, parts = self.layers // self.captured, found.parts
+        own = {name: each * times for name, each in parts.parameters.items()}
+        return replace(found, parts=replace(parts, count=self.layers, parameters=own))
 
     def made(self) -> Path:
         """The path of the captured model, which is made where it is missing."""
@@ -99,7 +116,7 @@ def _module(model: Model) -> Any:
             vocab_size=model.vocabulary,
             n_positions=model.room,
             n_embd=model.hidden,
-            n_layer=model.layers,
+            n_layer=model.captured,
             n_head=model.heads,
             n_inner=model.inner,
         )
@@ -109,7 +126,7 @@ def _module(model: Model) -> Any:
         vocab_size=model.vocabulary,
         hidden_size=model.hidden,
         intermediate_size=model.inner,
-        num_hidden_layers=model.layers,
+        num_hidden_layers=model.captured,
         num_attention_heads=model.heads,
         num_key_value_heads=model.kv_heads,
         head_dim=model.head,

@@ -1,0 +1,110 @@
+"""docs/streamtensor.md: GPT-2 beside the numbers that StreamTensor publishes, of the result files.
+
+``python -m experiments.streamtensor.page`` writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from experiments.rows import RESULTS, ROOT, Row, read
+from experiments.said import filled, laid_out
+from experiments.streamtensor.points import CAMPAIGN, MAPPINGS, PARTS, TOGETHER, WIDE
+from step import machines
+from step.host.files import write_atomically
+
+PAGE = ROOT / "docs" / "streamtensor.md"
+OURS = "this model (U55C)"
+LENGTHS = (32, 64, 128, 256)
+SHOWN = 128
+"""Tokens in front of the one whose cycles are compared between models."""
+
+
+def page(results: Path) -> str:
+    """The page, with all of its numbers from ``results`` and the published table."""
+    tokens, prompts = (CAMPAIGN.read(results, figure) for figure in ("tokens", "prompts"))
+    published = read(Path(__file__).with_name("published.csv"))
+    fast = next(row for row in tokens if row["point"] == f"gpt2 fast 250 MHz past {SHOWN}")
+    text = filled(
+        Path(__file__).with_name("page.md"),
+        lengths=_lengths(tokens, prompts, published),
+        models=_models(tokens),
+        parts=_parts(tokens),
+        units=MAPPINGS["fast"][0],
+        wide=WIDE,
+        together=TOGETHER,
+        port=round(machines.U55C.at(together=TOGETHER).bandwidth / machines.U55C.channels * TOGETHER),
+        shown=SHOWN,
+        measured=", ".join(row["prompt"] for row in prompts),
+        contexts=", ".join(row["past"] for row in tokens if row["point"].startswith("gpt2 fast")),
+        times=f"{float(fast['cycles']) / float(fast['bound']):.2f}",
+    )
+    return laid_out(text) + "\n"
+
+
+def token_cycles(tokens: Sequence[Row], past: np.ndarray) -> np.ndarray:
+    """Cycles of GPT-2's tokens behind so many, on lines between those that were measured."""
+    rows = [row for row in tokens if row["point"].startswith("gpt2 fast 250 MHz past")]
+    rows.sort(key=lambda row: int(row["past"]))
+    return np.interp(past, [int(row["past"]) for row in rows], [float(row["cycles"]) for row in rows])
+
+
+def first_cycles(prompts: Sequence[Row], count: int) -> float:
+    """Cycles of a prompt of ``count`` tokens, on the line through those that were measured."""
+    lengths, cycles = ([float(row[name]) for row in prompts] for name in ("prompt", "cycles"))
+    slope, start = np.polyfit(lengths, cycles, 1)
+    return float(start + slope * count)
+
+
+def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[Row]) -> str:
+    megahertz = machines.U55C.megahertz
+    found = list[Row]()
+    for count in LENGTHS:
+        first = first_cycles(prompts, count)
+        behind = token_cycles(tokens, np.arange(count, 2 * count - 1)).sum()
+        second = 1e6 * megahertz * (count - 1) / behind
+        numbers = ((first + behind) / megahertz / 1000, first / megahertz / 1000, second)
+        named = zip(("latency_ms", "first_ms", "tokens_a_second"), map("{:.2f}".format, numbers), strict=True)
+        found.append({"system": OURS, "tokens": str(count), **dict(named)})
+    systems = list(dict.fromkeys(row["system"] for row in [*found, *published]))
+    by = {(row["system"], row["tokens"]): row for row in [*found, *published]}
+    lines = [
+        f"| {system} | " + " | ".join(_cell(by[system, str(count)]) for count in LENGTHS) + " |" for system in systems
+    ]
+    head = "| in:out, tokens | " + " | ".join(f"{count}:{count}" for count in LENGTHS) + " |"
+    return "\n".join([head, "|---|" + "---|" * len(LENGTHS), *lines])
+
+
+def _cell(row: Row) -> str:
+    return f"{float(row['latency_ms']):,.0f} / {float(row['first_ms']):,.0f} / {float(row['tokens_a_second']):,.0f}"
+
+
+def _models(tokens: Sequence[Row]) -> str:
+    lines = ["| model | cycles to read the weights | cycles of a token | times | token/s |", "|---|---|---|---|---|"]
+    for row in tokens:
+        if row["mapping"] == "fast" and row["past"] == str(SHOWN):
+            cycles, bound = float(row["cycles"]), int(row["bound"])
+            times = f"{cycles / bound:.2f}"
+            lines.append(f"| {row['model']} | {bound:,} | {cycles:,.0f} | {times} | {_a_second(row)} |")
+    return "\n".join(lines)
+
+
+def _a_second(row: Row) -> str:
+    return f"{1e6 * float(row['megahertz']) / float(row['cycles']):,.0f}"
+
+
+def _parts(tokens: Sequence[Row]) -> str:
+    there = machines.U55C.parts
+    lines = ["| model, mapping | " + " | ".join(PARTS) + " | token/s |", "|---|" + "---|" * (len(PARTS) + 1)]
+    for row in tokens:
+        if row["past"] == str(SHOWN):
+            shares = (f"{int(row[each]):,} ({int(row[each]) / there[each]:.0%})" for each in PARTS)
+            lines.append(f"| {row['model']}, {row['mapping']} | {' | '.join(shares)} | {_a_second(row)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    write_atomically(PAGE, page(RESULTS).encode())

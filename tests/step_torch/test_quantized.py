@@ -121,20 +121,25 @@ def test_what_can_not_be_quantised(change: Any, complaint: str) -> None:
     assert str(caught.value).startswith(complaint) and (complaint.endswith("in ") or str(caught.value) == complaint)
 
 
-def test_integers_that_do_not_fit_their_scales(tmp_path: Path) -> None:
+def test_scales_of_another_format(tmp_path: Path) -> None:
     """Of the operator of torch, that a module may call by itself."""
 
     class Own(nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            ones = torch.ones(3, 4, dtype=torch.int8), torch.ones(3, 1, dtype=torch.bfloat16)
-            return torch.ops.step.quantized_linear(x, *ones, None, 8) + self.zero  # type: ignore[no-any-return]
-
         def __init__(self) -> None:
             super().__init__()
-            self.zero = nn.Parameter(torch.zeros(3, dtype=torch.bfloat16))
+            self.register_buffer("weight", torch.ones(3, 4, dtype=torch.int8))
+            self.register_buffer("scales", torch.ones(3, 1, dtype=torch.float16))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.ops.step.quantized_linear(x, self.weight, self.scales, None, 8)  # type: ignore[no-any-return]
 
     path = step_torch.capture(Own(), (rows(4, 4),), tmp_path / "own.pt2")
-    assert step_torch.load(path).check().passed
+    with pytest.raises(InputError) as caught:
+        step_torch.load(path)
+    assert str(caught.value).endswith(
+        "weights int8[3, 4] of 8 bits and scales float16[3, 1] for rows of 4; int8 [columns, depth * bits / 8] of 4 or "
+        "8 and bfloat16 or float32 [columns, groups] have a lowering"
+    )
 
 
 # -- checkpoints ------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def index_select(at: Importer, x: Any, dim: int, index: Any) -> Any:
 def index(at: Importer, x: Any, indices: list[Any]) -> Any:
     """Numbers of a dimension, which may have several dimensions themselves, or known ones of neighbours."""
     places = [dim for dim, each in enumerate(indices) if each is not None]
-    if is_parameter(x) and all(indices[each].is_constant for each in places):
+    if is_parameter(x) and all(getattr(indices[each], "is_constant", False) for each in places):
         numbers = tuple(slice(None) if each is None else each.data for each in indices)
         return x.formed(at.node.name, lambda data: data[numbers], at.axes(at.name(), at.meta.shape))
     first, many, shape = places[0], len(places), sizes(x.dims)

@@ -177,8 +177,13 @@ class Chosen:
         scalars = [each.data.flat[0].item() if uniform(each) else each for each in args]
         if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(scalars):
             return self._scalars(at, kind, lowering, scalars, options)
-        plain = [each.value(at) if isinstance(each, Chosen) else each for each in args]
-        return lowering(at, *plain, **options)
+
+        def plain(arg: Any) -> Any:
+            if isinstance(arg, list):
+                return [plain(each) for each in arg]
+            return arg.value(at) if isinstance(arg, Chosen) else arg
+
+        return lowering(at, *map(plain, args), **options)
 
     def _is_alone(self, args: Sequence[Any]) -> bool:
         """Whether a function of single scalars is one of the chosen entries, and of numbers for whole rows."""

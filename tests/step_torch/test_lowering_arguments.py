@@ -159,3 +159,12 @@ def test_a_cast_of_an_input_rounds(tmp_path: Path) -> None:
     ]
     mine = result(tmp_path, operators, inputs={"x": wide})
     assert np.array_equal(mine, wide.astype(bf16(1).dtype).astype(np.float64))
+
+
+def test_chosen_entries_in_a_list(tmp_path: Path) -> None:
+    """What a router chose, beside other tensors: in a list it is as they are."""
+    x, largest = bf16(*SHAPE), {"t": ("bfloat16", (8, 2)), "n": ("int64", (8, 2))}
+    top, both = Operator("aten.topk.default", (X, 2), largest), [Name("t"), X]
+    made = result(tmp_path, [top, *one("aten.cat.default", both, 1, shape=(8, 18))], inputs={"x": x})
+    exact = x.astype(np.float64)
+    np.testing.assert_array_equal(made, np.concatenate([-np.sort(-exact)[:, :2], exact], 1))

@@ -12,12 +12,13 @@ import numpy as np
 
 from experiments.rows import RESULTS, ROOT, Row, read
 from experiments.said import filled, laid_out
+from experiments.streamtensor.models import GROUP
 from experiments.streamtensor.points import CAMPAIGN, MAPPINGS, PARTS, TOGETHER, WIDE
 from step import machines
 from step.host.files import write_atomically
 
 PAGE = ROOT / "docs" / "streamtensor.md"
-OURS = "this model (U55C)"
+OURS = "**ours** (U55C)"
 LENGTHS = (32, 64, 128, 256)
 SHOWN = 128
 """Tokens in front of the one whose cycles are compared between models."""
@@ -27,7 +28,7 @@ def page(results: Path) -> str:
     """The page, with all of its numbers from ``results`` and the published table."""
     tokens, prompts = (CAMPAIGN.read(results, figure) for figure in ("tokens", "prompts"))
     published = read(Path(__file__).with_name("published.csv"))
-    fast = next(row for row in tokens if row["point"] == f"gpt2 fast 250 MHz past {SHOWN}")
+    fast = next(row for row in _of_gpt2(tokens) if row["past"] == str(SHOWN))
     text = filled(
         Path(__file__).with_name("page.md"),
         lengths=_lengths(tokens, prompts, published),
@@ -38,22 +39,32 @@ def page(results: Path) -> str:
         together=TOGETHER,
         port=round(machines.U55C.at(together=TOGETHER).bandwidth / machines.U55C.channels * TOGETHER),
         shown=SHOWN,
-        measured=", ".join(row["prompt"] for row in prompts),
-        contexts=", ".join(row["past"] for row in tokens if row["point"].startswith("gpt2 fast")),
+        first=_first(prompts),
+        contexts=", ".join(row["past"] for row in _of_gpt2(tokens)),
+        group=GROUP,
+        source=published[0]["source"],
         times=f"{float(fast['cycles']) / float(fast['bound']):.2f}",
     )
     return laid_out(text) + "\n"
 
 
+def _of_gpt2(tokens: Sequence[Row]) -> list[Row]:
+    """Rows of GPT-2 on the larger hardware, the shortest text first."""
+    found = [row for row in tokens if row["point"].startswith("gpt2 fast")]
+    return sorted(found, key=lambda row: int(row["past"]))
+
+
 def token_cycles(tokens: Sequence[Row], past: np.ndarray) -> np.ndarray:
     """Cycles of GPT-2's tokens behind so many, on lines between those that were measured."""
-    rows = [row for row in tokens if row["point"].startswith("gpt2 fast 250 MHz past")]
-    rows.sort(key=lambda row: int(row["past"]))
+    rows = _of_gpt2(tokens)
     return np.interp(past, [int(row["past"]) for row in rows], [float(row["cycles"]) for row in rows])
 
 
-def first_cycles(prompts: Sequence[Row], count: int) -> float:
-    """Cycles of a prompt of ``count`` tokens, on the line through those that were measured."""
+def first_cycles(tokens: Sequence[Row], prompts: Sequence[Row], count: int) -> float:
+    """Cycles of a prompt of ``count`` tokens, on the line through those that were measured; without two of these, those
+    of as many tokens one after the other, which are more."""
+    if len(prompts) < 2:
+        return float(token_cycles(tokens, np.arange(count)).sum())
     lengths, cycles = ([float(row[name]) for row in prompts] for name in ("prompt", "cycles"))
     slope, start = np.polyfit(lengths, cycles, 1)
     return float(start + slope * count)
@@ -63,7 +74,7 @@ def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[
     megahertz = machines.U55C.megahertz
     found = list[Row]()
     for count in LENGTHS:
-        first = first_cycles(prompts, count)
+        first = first_cycles(tokens, prompts, count)
         behind = token_cycles(tokens, np.arange(count, 2 * count - 1)).sum()
         second = 1e6 * megahertz * (count - 1) / behind
         numbers = ((first + behind) / megahertz / 1000, first / megahertz / 1000, second)
@@ -76,6 +87,14 @@ def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[
     ]
     head = "| in:out, tokens | " + " | ".join(f"{count}:{count}" for count in LENGTHS) + " |"
     return "\n".join([head, "|---|" + "---|" * len(LENGTHS), *lines])
+
+
+def _first(prompts: Sequence[Row]) -> str:
+    """What the times to the first token are."""
+    if len(prompts) < 2:
+        return "at most as long as its prompt takes token by token, of which each waits for the one before"
+    lengths = ", ".join(row["prompt"] for row in prompts)
+    return f"on a line through prompts of {lengths} tokens: longer ones are extrapolated"
 
 
 def _cell(row: Row) -> str:

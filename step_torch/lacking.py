@@ -44,6 +44,12 @@ def owner_of(model: Any) -> tuple[Any, str] | None:
     return lists[0][:2] if lists else None
 
 
+def layers_of(model: Any) -> list[Any]:
+    """The layers of ``model``, none where there is no list of them."""
+    found = owner_of(model)
+    return [*getattr(*found)] if found else []
+
+
 def _of_modules(model: Any) -> Iterator[str]:
     modules = dict(model.named_modules()) if hasattr(model, "named_modules") else {}
     for path, each in modules.items():

@@ -24,7 +24,7 @@ from step_torch.calling import calling
 from step_torch.capturing import Layers, capture, capture_decoding, tables
 from step_torch.generating import LanguageModel
 from step_torch.imported import Imported, load
-from step_torch.lacking import owner_of
+from step_torch.lacking import layers_of
 from step_torch.packings import check_packing, is_packed, unpacked_layers
 from step_torch.quantized import quantize
 from step_torch.tiling import Tiling
@@ -152,11 +152,11 @@ class Checkpoint:
         """All layers, without their weights."""
         with calling(None, self._says("can not be made")), torch.device("meta"):
             model = self.kind(type(self.config).from_dict({**self.config.to_dict(), "quantization_config": None}))
-        return [*getattr(*owner_of(model))]
+        return layers_of(model)
 
     def _renumber(self, model: Any, numbers: Sequence[int]) -> None:
         """Give layers what they have by their ``numbers``; raises `InputError` where that is other modules."""
-        for place, (mine, number) in enumerate(zip(getattr(*owner_of(model)), numbers, strict=False)):
+        for place, (mine, number) in enumerate(zip(layers_of(model), numbers, strict=False)):
             for one, other in zip_longest(mine.modules(), self._whole[number].modules()):
                 if type(one) is not type(other):
                     says = f"has layer {number}, which is another one by itself: a {type(one).__name__} is there for a "

@@ -60,7 +60,7 @@ class EveryLayer(Sources):
         if self.first is None:
             return super().together(value)
         at, each = self.importer, self.places.map(SelectAll(1), name=self.importer.name("each_row"))
-        each = each.buffered(self.places.depth)
+        each = replace(each, depth=self.places.depth)
         rows = at.graph.reassemble([side_by_side(at, value)], each, order="index", name=at.name("chosen_rows"))
         rows = rows.flatten(0, 1, name=at.name("rows")).assume_shape(self.length.shape)
         tile = rows.accum(RetileRow(), name=at.name("chunk"))

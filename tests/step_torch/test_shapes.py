@@ -78,7 +78,8 @@ CASES: dict[str, tuple[Forward, list[tuple[int, ...]]]] = {
         lambda x: torch.view_as_real(
             2 * torch.view_as_complex(x.float().unflatten(-1, (8, 2))) * torch.polar(torch.ones(8), torch.arange(8.0))
         ).flatten(3).to(BF16), [(2, 2, 8, 16)]),
-    "columns of outer products": (lambda x: torch.cat([x, (x[..., None] * NUMBERS.to(x.dtype)).flatten(1)], -1), [(8, 3)]),
+    "columns of outer products": (
+        lambda x: torch.cat([x, (x[..., None] * NUMBERS.to(x.dtype)).flatten(1)], -1), [(8, 3)]),
     "slots": (slots, [(2, 8, 16)]),
     "medians": (lambda x: (x.median(-1)[0], x.tanh().median(0, keepdim=True)[1].to(BF16)), ONE),
     "rows put": (lambda x: (x.index_put((NUMBERS,), x[:4].tanh()), x.index_add(0, NUMBERS, x[:4].tanh())), ONE),

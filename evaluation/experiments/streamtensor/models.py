@@ -61,14 +61,10 @@ class Model:
 
     def small(self) -> Model:
         """The same with a few thousand weights, for RTL."""
-        shape = {
-            "layers": 2,
-            "hidden": 64,
-            "inner": 128,
-            "heads": 2,
-            "kv_heads": 2 if self.kv_heads == self.heads else 1,
-        }
-        return replace(self, name=f"{self.name}_small", vocabulary=32, room=16, **shape)
+        return replace(
+            self, name=f"{self.name}_small", vocabulary=32, room=16, layers=2, hidden=64, inner=128, heads=2,
+            kv_heads=2 if self.kv_heads == self.heads else 1,
+        )  # fmt: skip
 
     def loaded(self) -> LanguageModel:
         """The model with all of its layers."""

@@ -72,9 +72,8 @@ def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, P
     fabric = FabricConfig(matmul_lanes=512, vector_lanes=lanes, memory=memory, machine="U55C")
     tiling, loaded = Tiling(columns=512, side_by_side=units, sum="fused", cache_rows=16), MODELS[model].loaded()
     first = replace(MODELS[model], layers=2).loaded()
-    own = {"lanes": _lanes, "links": _links}
     short = first.program([0] * 3, 2, tiling=tiling, fabric=fabric, values=False).graph
-    fabric = replace(fabric, **{kind: numbers(short) for kind, numbers in own.items()})
+    fabric = replace(fabric, lanes=_lanes(short), links=_links(short))
     short = first.program([0] * 3, 2, tiling=tiling, fabric=fabric, values=False).graph
     made = loaded._program(tiling, fabric, 1, 1, values=False, is_drawn=False, with_scores=False)
     return loaded, replace(made, graph=replace(made.graph, depths=short.depths))

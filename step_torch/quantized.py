@@ -94,7 +94,7 @@ def quantize(
     ``group``: weights with one scale, neighbours in the depth; None: a row.
     ``head``: scores of a language model, too, are products of integers.
     ``data``: arguments that ``module`` is called with, a tensor or a tuple each: every weight is rounded such that
-    those behind it make up for its error on them (GPTQ); without any, to the nearest.
+    those behind it make up for its error on them (GPTQ); without any, or where none come, to the nearest.
 
     Raises `InputError` for a module without linear layers, and for groups that do not divide one.
 
@@ -116,7 +116,7 @@ def quantize(
         exact = matrix.detach().double().numpy()
         integers, scales = (
             _compensated(exact, inputs[path], weights, group or exact.shape[1])
-            if data
+            if path in inputs
             else quantized(exact, bits=weights, group=group)
         )
         kept = torch.from_numpy(scales.view(np.uint16)).view(torch.bfloat16)
@@ -160,11 +160,13 @@ def _products_of_inputs(module: nn.Module, layers: dict[str, nn.Module], data: S
         return add
 
     hooks = [each.register_forward_pre_hook(hook(path)) for path, each in layers.items()]
-    with torch.no_grad(), calling(module, "the module can not be called with data"):
-        for args in data:
-            module(*(args if isinstance(args, tuple | list) else (args,)))
-    for each in hooks:
-        each.remove()
+    try:
+        with torch.no_grad(), calling(module, "the module can not be called with data"):
+            for args in data:
+                module(*(args if isinstance(args, tuple | list) else (args,)))
+    finally:
+        for each in hooks:
+            each.remove()
     return sums
 
 

@@ -188,6 +188,14 @@ def written(folder: Path, to: Path, method: str, *, bits: int = 4, off: int = 0,
     return exact
 
 
+def test_what_no_data_reaches_is_rounded_to_nearest() -> None:
+    module = made(Gated)
+    module.idle = made(nn.Linear, 64, 64)
+    plain, fitted = (step_torch.quantize(copy.deepcopy(module), data=data) for data in ([], [rows(8, 64)]))
+    assert torch.equal(plain.idle.weight, fitted.idle.weight)
+    assert not torch.equal(plain.gate.weight, fitted.gate.weight)
+
+
 @pytest.mark.parametrize(
     ("method", "bits", "off", "ours"), [("gptq", 4, 0, 4), ("gptq", 8, 0, 8), ("awq", 4, 0, 4), ("awq", 4, -3, 8)]
 )

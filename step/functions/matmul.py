@@ -30,7 +30,7 @@ class Matmul(MapFunction, AccumFunction):
     ``sum``: "ordered", or "fused": so many ``terms``, neighbours in k, are added at once (see `step.language.fused`),
     and their sums in order. A number of k that they do not divide is filled up with zeros.
     ``terms``: 4, 8, 16 or 32; 16 unless given.
-    ``bits``: of a scalar of the second tile: 8, or 4: then each of its INT8 has two integers, that of the lower column
+    ``bits``: of an integer of the second tile: 8, or 4: then each of its INT8 has two, that of the lower column
     in its lower bits, and it stands for a tile of twice the columns.
 
     >>> graph = Graph()

@@ -46,7 +46,7 @@ def test_show_says_functions_tensors_ports_and_depths(step: Step) -> None:
         ("gather", "reassemble(rank=0, order=arrival)", "in0: expert0_kept.0, depth 11", "in2: routing, depth 11"),
         (
             "expert1_product",
-            "map(function=matmul(transposed=False, out=BF16, sum=ordered))",
+            "map(function=matmul(transposed=False, out=BF16, sum=ordered, bits=8))",
             "in1: expert1_load, depth 2",
         ),
         ("expert0_chunks", "reshape(chunk=4, pad=0.0, rank=0)", "out_padding: expert0_chunks.padding, "),

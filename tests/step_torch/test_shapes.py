@@ -81,7 +81,7 @@ CASES: dict[str, tuple[Forward, list[tuple[int, ...]]]] = {
     "columns of outer products": (
         lambda x: torch.cat([x, (x[..., None] * NUMBERS.to(x.dtype)).flatten(1)], -1), [(8, 3)]),
     "slots": (slots, [(2, 8, 16)]),
-    "medians": (lambda x: (x.median(-1)[0], x.tanh().median(0, keepdim=True)[1].to(BF16)), ONE),
+    "medians": (lambda x: (x.tanh().median(-1)[0], x.median(0, keepdim=True)[1].to(BF16)), ONE),
     "rows put": (lambda x: (x.index_put((NUMBERS,), x[:4].tanh()), x.index_add(0, NUMBERS, x[:4].tanh())), ONE),
 }  # fmt: skip
 LAYERS = {

@@ -67,7 +67,7 @@ def _of_gpt2(tokens: Sequence[Row]) -> list[Row]:
     return sorted(found, key=lambda row: int(row["past"]))
 
 
-def _compared(tokens: Sequence[Row], megahertz: int = MEGAHERTZ) -> list[Row]:
+def _compared(tokens: Sequence[Row], megahertz: float = MEGAHERTZ) -> list[Row]:
     """Rows of the tokens that are compared between models, at a clock."""
     return [row for row in tokens if row["past"] == str(SHOWN) and row["megahertz"] == str(megahertz)]
 

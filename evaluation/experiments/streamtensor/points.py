@@ -62,13 +62,13 @@ def tokens() -> Iterator[Point]:
     """Points of the tokens behind a prompt."""
     for names, pasts in MEASURED.items():
         model, mapping = names.split()
-        yield from (Point(model, mapping, MEGAHERTZ, past) for past in pasts)
+        yield from (Point(model, mapping, MEGAHERTZ, past) for past in pasts)  # type: ignore[arg-type]
     yield from (Point("gpt2", "fast", each, SHOWN) for each in CLOCKS)
 
 
 def prompts() -> Iterator[Point]:
     """Points of prompts."""
-    yield from (Point("gpt2", "fast", MEGAHERTZ, prompt=count) for count in PROMPTS)
+    yield from (Point("gpt2", "fast", MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
 
 
 @cache

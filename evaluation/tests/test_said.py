@@ -192,6 +192,7 @@ def all_tables() -> str:
 FILES = [
     pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if number % 5 else [])
     for number, path in enumerate(sorted(RESULTS.glob("*.csv")))
+    if not path.stem.startswith("streamtensor")  # they have a page of their own
 ]
 
 

@@ -60,7 +60,7 @@ class Model:
         return CACHE / f"{'_'.join(map(str, parts))}.pt2"
 
     def small(self) -> Model:
-        """The same with a few thousand weights, for RTL."""
+        """The same with some ten thousand weights, for RTL."""
         return replace(
             self, name=f"{self.name}_small", vocabulary=32, room=16, layers=2, hidden=64, inner=128, heads=2,
             kv_heads=2 if self.kv_heads == self.heads else 1,

@@ -1,4 +1,4 @@
-"""docs/streamtensor.md: GPT-2 beside the numbers that StreamTensor publishes, of the result files.
+"""docs/streamtensor.md: language models beside the numbers that StreamTensor publishes, of the result files.
 
 ``python -m experiments.streamtensor.page`` writes it.
 """
@@ -12,16 +12,21 @@ import numpy as np
 
 from experiments.rows import RESULTS, ROOT, Row, read
 from experiments.said import filled, laid_out
+from experiments.streamtensor import layers, small
 from experiments.streamtensor.models import GROUP
-from experiments.streamtensor.points import CAMPAIGN, MAPPINGS, PARTS, TOGETHER, WIDE
+from experiments.streamtensor.points import CAMPAIGN, CLOCKS, MAPPINGS, MEGAHERTZ, PARTS, SHOWN, TOGETHER, WIDE
 from step import machines
 from step.host.files import write_atomically
 
 PAGE = ROOT / "docs" / "streamtensor.md"
 OURS = "**ours** (U55C)"
 LENGTHS = (32, 64, 128, 256)
-SHOWN = 128
-"""Tokens in front of the one whose cycles are compared between models."""
+TRIED = 12
+"""Mappings that were tried by hand, about."""
+KEPT = 14.8, 16.8
+"""Percents of the intermediates of a layer that StreamTensor keeps, the least and the most (its Figure 10a)."""
+DEPTHS_OF = 2
+"""Layers whose channels' depths all others have."""
 
 
 def page(results: Path) -> str:
@@ -32,7 +37,15 @@ def page(results: Path) -> str:
     text = filled(
         Path(__file__).with_name("page.md"),
         lengths=_lengths(tokens, prompts, published),
+        least=min(int(row["past"]) for row in _of_gpt2(tokens)),
+        tried=TRIED,
+        depths_of=DEPTHS_OF,
         models=_models(tokens),
+        clocks=_clocks(tokens),
+        small=_small(small.CAMPAIGN.read(results, "small")),
+        layers=_layers(layers.CAMPAIGN.read(results, "layers")),
+        rows=layers.ROWS,
+        theirs="{} to {} %".format(*KEPT),
         parts=_parts(tokens),
         units=MAPPINGS["fast"][0],
         wide=WIDE,
@@ -50,8 +63,13 @@ def page(results: Path) -> str:
 
 def _of_gpt2(tokens: Sequence[Row]) -> list[Row]:
     """Rows of GPT-2 on the larger hardware, the shortest text first."""
-    found = [row for row in tokens if row["point"].startswith("gpt2 fast")]
+    found = (row for row in tokens if row["point"].startswith(f"gpt2 fast {MEGAHERTZ} "))
     return sorted(found, key=lambda row: int(row["past"]))
+
+
+def _compared(tokens: Sequence[Row], megahertz: float = MEGAHERTZ) -> list[Row]:
+    """Rows of the tokens that are compared between models, at a clock."""
+    return [row for row in tokens if row["past"] == str(SHOWN) and row["megahertz"] == str(megahertz)]
 
 
 def token_cycles(tokens: Sequence[Row], past: np.ndarray) -> np.ndarray:
@@ -71,13 +89,12 @@ def first_cycles(tokens: Sequence[Row], prompts: Sequence[Row], count: int) -> f
 
 
 def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[Row]) -> str:
-    megahertz = machines.U55C.megahertz
     found = list[Row]()
     for count in LENGTHS:
         first = first_cycles(tokens, prompts, count)
         behind = token_cycles(tokens, np.arange(count, 2 * count - 1)).sum()
-        second = 1e6 * megahertz * (count - 1) / behind
-        numbers = ((first + behind) / megahertz / 1000, first / megahertz / 1000, second)
+        second = 1e6 * MEGAHERTZ * (count - 1) / behind
+        numbers = ((first + behind) / MEGAHERTZ / 1000, first / MEGAHERTZ / 1000, second)
         named = zip(("latency_ms", "first_ms", "tokens_a_second"), map("{:.2f}".format, numbers), strict=True)
         found.append({"system": OURS, "tokens": str(count), **dict(named)})
     systems = list(dict.fromkeys(row["system"] for row in [*found, *published]))
@@ -103,11 +120,37 @@ def _cell(row: Row) -> str:
 
 def _models(tokens: Sequence[Row]) -> str:
     lines = ["| model | cycles to read the weights | cycles of a token | times | token/s |", "|---|---|---|---|---|"]
-    for row in tokens:
-        if row["mapping"] == "fast" and row["past"] == str(SHOWN):
-            cycles, bound = float(row["cycles"]), int(row["bound"])
-            times = f"{cycles / bound:.2f}"
-            lines.append(f"| {row['model']} | {bound:,} | {cycles:,.0f} | {times} | {_a_second(row)} |")
+    lines += [f"| {row['model']} | {_beside_bound(row)} |" for row in _compared(tokens) if row["mapping"] == "fast"]
+    return "\n".join(lines)
+
+
+def _clocks(tokens: Sequence[Row]) -> str:
+    lines = ["| MHz | cycles to read the weights | cycles of a token | times | token/s |", "|---|---|---|---|---|"]
+    for megahertz in (MEGAHERTZ, *CLOCKS):
+        rows = (row for row in _compared(tokens, megahertz) if row["point"].startswith("gpt2 fast"))
+        lines += [f"| {megahertz} | {_beside_bound(row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _beside_bound(row: Row) -> str:
+    cycles, bound = float(row["cycles"]), int(row["bound"])
+    return f"{bound:,} | {cycles:,.0f} | {cycles / bound:.2f} | {_a_second(row)}"
+
+
+def _small(rows: Sequence[Row]) -> str:
+    lines = ["| model | operators | cycles in RTL | in the fast model | tokens | off | outputs |", "|" + "---|" * 7]
+    for row in rows:
+        numbers = (f"{int(row[each]):,}" for each in ("operators", "rtl_cycles", "model_cycles", "tokens", "off"))
+        outputs = "equal" if row["outputs_equal"] == "True" else "**differ**"
+        lines.append(f"| {row['point']} | {' | '.join(numbers)} | {outputs} |")
+    return "\n".join(lines)
+
+
+def _layers(rows: Sequence[Row]) -> str:
+    lines = ["| a layer of | bytes held | of what operators compute | of products and attention |", "|---|---|---|---|"]
+    for row in rows:
+        held, computed, large = (int(row[each]) for each in ("held", "computed", "large"))
+        lines.append(f"| {row['point']} | {held:,} | {held / computed:.1%} | {held / large:.1%} |")
     return "\n".join(lines)
 
 
@@ -118,10 +161,9 @@ def _a_second(row: Row) -> str:
 def _parts(tokens: Sequence[Row]) -> str:
     there = machines.U55C.parts
     lines = ["| model, mapping | " + " | ".join(PARTS) + " | token/s |", "|---|" + "---|" * (len(PARTS) + 1)]
-    for row in tokens:
-        if row["past"] == str(SHOWN):
-            shares = (f"{int(row[each]):,} ({int(row[each]) / there[each]:.0%})" for each in PARTS)
-            lines.append(f"| {row['model']}, {row['mapping']} | {' | '.join(shares)} | {_a_second(row)} |")
+    for row in _compared(tokens):
+        shares = (f"{int(row[each]):,} ({int(row[each]) / there[each]:.0%})" for each in PARTS)
+        lines.append(f"| {row['model']}, {row['mapping']} | {' | '.join(shares)} | {_a_second(row)} |")
     return "\n".join(lines)
 
 

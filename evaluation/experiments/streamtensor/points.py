@@ -18,13 +18,19 @@ from step_explore.areas.parts import parts_of
 from step_torch import Tiling
 from step_torch.generating import LanguageModel
 
+SHOWN = 128
+"""Tokens in front of the one whose cycles are compared between models, and clocks."""
 MEASURED = {
-    "gpt2 fast": (128, 32, 480),
-    "qwen fast": (128,),
-    "llama fast": (128,),
-    "gpt2 small": (128,),
+    "gpt2 fast": (SHOWN, 32, 480),
+    "qwen fast": (SHOWN,),
+    "llama fast": (SHOWN,),
+    "gemma fast": (SHOWN,),
+    "gpt2 small": (SHOWN,),
 }
 """Tokens in front of the one that is measured, by model and mapping; those between lie on a line."""
+CLOCKS = (150, 100)
+"""Megahertz of GPT-2 besides those of the machine, `MEGAHERTZ`: at a slower clock memory has more bytes a cycle."""
+MEGAHERTZ = machines.U55C.megahertz
 PROMPTS = (16, 32)
 TOGETHER, WIDE = 4, 256
 """Pseudo channels behind a port, and bytes of the links of products."""
@@ -56,12 +62,13 @@ def tokens() -> Iterator[Point]:
     """Points of the tokens behind a prompt."""
     for names, pasts in MEASURED.items():
         model, mapping = names.split()
-        yield from (Point(model, mapping, 250, past) for past in pasts)
+        yield from (Point(model, mapping, MEGAHERTZ, past) for past in pasts)  # type: ignore[arg-type]
+    yield from (Point("gpt2", "fast", each, SHOWN) for each in CLOCKS)
 
 
 def prompts() -> Iterator[Point]:
     """Points of prompts."""
-    yield from (Point("gpt2", "fast", 250, prompt=count) for count in PROMPTS)
+    yield from (Point("gpt2", "fast", MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
 
 
 @cache

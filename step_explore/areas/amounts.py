@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 LUT_RAM_WORDS, LUT_RAM_BITS = 16, 4
 """Words and bits of a cell of LUT RAM."""
@@ -19,8 +20,8 @@ class Amounts(dict[str, float]):
     """So much of everything; what is not there is none. ``memories`` are those in block RAM, ``lut_rams`` those of
     LUTs: width, depth, how many."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, given: Mapping[str, float] = MappingProxyType({})) -> None:
+        super().__init__(given)
         self.memories, self.lut_rams = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def put(self, name: str, amount: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from step import FP32, INT32, Stream
+from step import FP32, INT32, Stream, Tile
 from step.functions import Add, Dequantize, Matmul, Mul
 from step.functions.dequantize import Bits, packed, unpacked
 from step.library import quantize_rows
@@ -26,7 +26,8 @@ OP = "step.quantized_linear.default"
 class QuantizedProduct(Product):
     """Product of integers by groups of the depth, with ``scales`` [columns, groups] of a weight of so many ``bits``.
 
-    Units side by side take the groups by turns, and their products are summed in order.
+    Units side by side take the groups by turns, and their products are summed in order; tiles of dynamic rows, which do
+    not come in loops again, have units for shares of the columns instead.
     """
 
     scales: Stored
@@ -45,7 +46,8 @@ class QuantizedProduct(Product):
         count, why = self.scales.data.shape[1], "a product of integers takes a group of its depth at a time"
         rows, row_scales = (self.again(at, replace(x, stream=each), layout) for each in _quantised_rows(at, x))
         pieces = at.joiner.columns(rows, x.dims[-1][0].extent // count, why).stream
-        units = next(each for each in range(min(count, self._units(at)), count + 1) if count % each == 0)
+        least = 1 if self._is_dynamic else min(count, self._units(at))
+        units = next(each for each in range(least, count + 1) if count % each == 0)
         weights = [self._read(at, self.weight, layout, self.bits, number, units) for number in range(units)]
         multiply = Matmul(out=INT32, bits=self.bits)
         parts = _taken_apart(at, pieces, units, weights[0])
@@ -58,7 +60,12 @@ class QuantizedProduct(Product):
         return total.map(Mul(self.out), row_scales.stream, name=at.name("sized"))
 
     def shares(self, at: Importer) -> int:
-        return -(-self._units(at) // self.scales.data.shape[1])
+        return self._units(at) if self._is_dynamic else -(-self._units(at) // self.scales.data.shape[1])
+
+    @property
+    def _is_dynamic(self) -> bool:
+        element = self.x.stream.element
+        return isinstance(element, Tile) and not element.rows.is_static
 
     def _units(self, at: Importer) -> int:
         """Units with which products of the same rows, each by its columns, have as many as are side by side."""

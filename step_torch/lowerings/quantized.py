@@ -64,8 +64,8 @@ class QuantizedProduct(Product):
 
     @property
     def _is_dynamic(self) -> bool:
-        element = self.x.stream.element
-        return isinstance(element, Tile) and not element.rows.is_static
+        tile = self.x.stream.element if isinstance(self.x, Value) else None
+        return isinstance(tile, Tile) and not tile.rows.is_static
 
     def _units(self, at: Importer) -> int:
         """Units with which products of the same rows, each by its columns, have as many as are side by side."""

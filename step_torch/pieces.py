@@ -132,8 +132,7 @@ def _in_columns(at: Importer, value: Value) -> Value:
     rows, columns = value.layout.rows, value.layout.columns
     if rows is None or columns is None or rows.axis != columns.axis:
         return value
-    value = at.joiner.rows(value, 1, WHY)
-    return replace(value, layout=replace(value.layout, rows=None))
+    return at.joiner.row_by_row(value, WHY)
 
 
 def _named(value: Value, dims: Dims) -> Value:

@@ -55,7 +55,7 @@ def command(
             from cosim.synthesis.estimate import fabric_metrics
         rows |= {name: sympy.Integer(value) for name, value in fabric_metrics(prepared.netlist).items()}
         rows |= {f"{opened.fabric.machine}.{each.part}": sympy.Integer(each.amount) for each in taken}
-        warn(doubts(prepared.netlist))
+        warn(doubts(prepared.netlist, taken))
     plain = {
         "program": opened.name,
         "accounting": accounting,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from step.lowering.machines import MACHINES
@@ -64,10 +65,10 @@ def _lut_ram(width: int, depth: int) -> int:
     return -(-8 * width // bits) * rows + width * (rows - 1)
 
 
-def doubts(netlist: Netlist) -> list[str]:
-    """Parts of which the machine has too few, in words."""
+def doubts(netlist: Netlist, taken: Iterable[Used]) -> list[str]:
+    """Parts of which the machine of ``netlist`` has too few, in words, where these are ``taken``."""
     return [
         f"{netlist.graph.name} takes {each.amount:,} {each.part}, but {netlist.fabric.machine} has {each.there:,}"
-        for each in parts_of(netlist)
+        for each in taken
         if each.share > 1
     ]

@@ -81,7 +81,8 @@ def test_shares_of_the_parts() -> None:
     assert used["dsps"].share == used["dsps"].amount / 9024
     assert used["ultra_rams"].amount >= 64 * 5000 // 4096 * 8 // 9  # 5,000 tiles of 64 words of 64 bytes
     assert used["block_rams"].amount < 100
-    assert not doubts(step.lower(graph, replace(fabric, machine="V80")))
+    larger = step.lower(graph, replace(fabric, machine="V80"))
+    assert not doubts(larger, parts_of(larger))
     small = replace(fabric, matmul_lanes=8192)
     assert parts_of(step.lower(graph, replace(small, machine=None))) == []
     assert parts_of(step.lower(graph, replace(small, machine="HBM3"))) == []
@@ -90,7 +91,8 @@ def test_shares_of_the_parts() -> None:
 def test_what_does_not_fit_is_said() -> None:
     program = loading(1)
     program.graph.depths["load0"] = 10**6
-    (told,) = doubts(step.lower(program.graph, program.fabric))
+    netlist = step.lower(program.graph, program.fabric)
+    (told,) = doubts(netlist, parts_of(netlist))
     assert told.startswith("loading takes ") and told.endswith(" ultra_rams, but U55C has 960")
 
 

@@ -39,8 +39,8 @@ class Card:
     def at(self, megahertz: float | None = None, *, together: int = 1) -> MemoryConfig:
         """The memory as a fabric of this clock, by default the assumed one, sees it; so many channels go ``together``.
 
-        A beat has the bytes that a channel moves in a cycle, rounded up to a power of two. Each load has its tensor in
-        a channel, the next one in the next (`REGION`): so all channels are busy, and rows stay open.
+        A beat has the bytes that a channel moves in a cycle, rounded up to a power of two. `INTERLEAVE` beats of a
+        tensor lie in a channel, the next ones in the next: so all are busy, and rows stay open.
         """
         period = round(10**6 / (megahertz or self.megahertz))
         made = MemoryConfig.preset(self.memory, channels=self.channels // together)
@@ -50,7 +50,7 @@ class Card:
         return replace(
             made,
             beat_bytes=beat_bytes,
-            interleave=together * REGION // beat_bytes,
+            interleave=INTERLEAVE,
             latency=math.ceil(1000 * self.latency_ns / period),
             dram=replace(
                 made.dram,
@@ -61,8 +61,8 @@ class Card:
         )
 
 
-REGION = 1 << 24
-"""Bytes of a tensor that lie in a channel of a machine before the next ones lie in the next channel."""
+INTERLEAVE = 4
+"""Beats of a tensor that lie in a channel of a machine: of 1 to 256, with these four language models take least."""
 
 MACHINES = {
     name: Card(name, **each) for name, each in json.loads(Path(__file__).with_name("machines.json").read_text()).items()

@@ -4,8 +4,8 @@ Addresses off chip are in beats. Every operator that reads has a region of its o
 one after the other, each starting on a beat; those that write follow. A declared tensor that is written has one region,
 which all that read or write it share. Regions start at a multiple of `ALIGNMENT`, so that tile 0 is on channel 0, and
 the hardware is the same for memories with other channels: addresses are all that it knows of them. With an interleave
-of `WHOLE` beats or more they start on one channel after the other, those of the largest tiles first: so what is read
-side by side, as weights are, and their scales, lies in different channels.
+of several beats they start on one channel after the other, by turns: so what is read side by side, in step, as weights
+are, does not meet in a channel.
 
 A *share* of a scratchpad is what fills buffers, with what reads them. Shares are dealt out in the order of the program,
 by turns: what stands side by side there, as the operands of a product, is used together, and lies in different
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 
 from step.errors import FabricError
 from step.language.graph import Graph, Node
@@ -29,9 +30,6 @@ from step.lowering.off_chip import MemoryConfig
 
 ALIGNMENT = 64
 """Beats; more where there are more channels times interleaved beats."""
-
-WHOLE = 1 << 12
-"""Beats of a channel in a row from which on regions are not spread: each lies in a channel, or in a few."""
 
 DYNAMIC_TILES = 1 << 14
 """Room where the number of tiles is only known at run time."""
@@ -73,15 +71,15 @@ class MemoryMap:
         yield from sorted((*self.loads.values(), *self.stores.values()), key=lambda each: each.base)
 
 
-def alignment(memory: MemoryConfig) -> int:
-    """Regions start at a multiple of so many beats: on channel 0, or, if each lies in a channel, on the next one."""
-    channels = 1 if memory.interleave >= WHOLE else memory.channels
-    return max(ALIGNMENT, channels * memory.interleave)
+def _starts(memory: MemoryConfig) -> tuple[int, ...]:
+    """Beats that regions start at: a multiple of the first, and behind it, by turns, so many steps of so many beats."""
+    multiple = max(ALIGNMENT, memory.channels * memory.interleave)
+    return (multiple, memory.channels, memory.interleave) if memory.interleave > 1 else (multiple, 1, 0)
 
 
 def same_addresses(one: MemoryConfig, other: MemoryConfig) -> bool:
     """Whether programs have the same beats at the same addresses in both memories."""
-    return one.beat_bytes == other.beat_bytes and alignment(one) == alignment(other)
+    return one.beat_bytes == other.beat_bytes and _starts(one) == _starts(other)
 
 
 def regions_of(graph: Graph, memory: MemoryConfig) -> MemoryMap:
@@ -97,14 +95,14 @@ def regions_of(graph: Graph, memory: MemoryConfig) -> MemoryMap:
 
 
 def _laid_out(graph: Graph, memory: MemoryConfig) -> MemoryMap:
-    end, start = 0, alignment(memory)
+    end, (multiple, turns, step) = 0, _starts(memory)
+    turn = count()
     shared: dict[str, Region | None] = dict.fromkeys(stored(graph))
 
     def place(accesses: Mapping[str, Access | None]) -> dict[str, Region]:
         nonlocal end
         regions = {}
-        whole = memory.interleave >= WHOLE
-        for name, access in sorted(accesses.items(), key=_bits, reverse=True) if whole else accesses.items():
+        for name, access in accesses.items():
             if access is None:
                 continue
             if (placed := shared.get(access.tensor or "")) is not None:
@@ -112,21 +110,15 @@ def _laid_out(graph: Graph, memory: MemoryConfig) -> MemoryMap:
                 continue
             tiles = DYNAMIC_TILES if access.tiles is None else access.tiles
             beats = memory.beats(access.tile.bits) if access.tile.is_static else 0  # which no fabric stores
-            regions[name] = Region(name, end, beats, tiles)
-            end += -(-regions[name].beats // start) * start
+            regions[name] = Region(name, end + next(turn) % turns * step, beats, tiles)
+            end = -(-regions[name].end // multiple) * multiple
             if access.tensor in shared:
                 shared[access.tensor] = regions[name]
-        return {name: regions[name] for name in accesses if name in regions}
+        return regions
 
     loads = place({node.name: node.operator.reads(node) for node in graph})
     stores = place({node.name: node.operator.writes(node) for node in graph})
     return MemoryMap(loads, stores, end)
-
-
-def _bits(named: tuple[str, Access | None]) -> int:
-    """Bits of a tile of an access, 0 of one of dynamic size."""
-    tile = named[1].tile if named[1] else None
-    return tile.bits if tile and tile.is_static else 0
 
 
 def _beyond(region: Region, graph: Graph, memory: MemoryConfig) -> FabricError:

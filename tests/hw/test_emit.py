@@ -281,7 +281,7 @@ def test_the_same_hardware_stands_before_every_memory(tmp_path: Path) -> None:
     plain = text(FabricConfig(), "plain")
     for number, memory in enumerate(
         [
-            MemoryConfig(channels=32, interleave=2, interval=7, latency=99),
+            MemoryConfig(channels=32, interval=7, latency=99),
             MemoryConfig.preset("hbm2"),
             MemoryConfig.preset("ddr4", channels=4),
         ]

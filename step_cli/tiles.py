@@ -23,3 +23,4 @@ class TileOptions:
     side_by_side: Annotated[int, POSITIVE, "Units that share the columns of a product with a weight."] = (
         DEFAULT.side_by_side
     )
+    heads: Annotated[int, POSITIVE, "Heads of a KV cache that are attended at once."] = DEFAULT.heads

@@ -36,10 +36,12 @@ class Turns:
 
 @dataclass(frozen=True)
 class Cache:
-    """``sequences`` of ``tiles`` tiles of ``rows``; ``number`` [sequences of all rounds] says whose turn it is, and
-    ``length``, of the same shape, how many rows it had by now, of which it keeps a ``window``. The next one comes to
-    the tile of row ``place`` as row ``row``. ``turns``: those of the rows of a chunk, which share a sequence."""
+    """``sequences`` of ``tiles`` tiles of ``rows``; names begin with ``prefix``. ``number`` [sequences of all rounds]
+    says whose turn it is, and ``length``, of the same shape, how many rows it had by now, of which it keeps a
+    ``window``. The next one comes to the tile of row ``place`` as row ``row``. ``turns``: those of the rows of a chunk,
+    which share a sequence."""
 
+    prefix: str
     sequences: int
     tiles: int
     rows: int
@@ -60,7 +62,7 @@ def cache_of(
         places = np.arange(room) % window
         place, row = (_looked_up(at, length, each, prefix) for each in (places, places % rows))
         room = window
-    return Cache(heads, -(-room // rows), rows, number, length, place, row, window)
+    return Cache(prefix, heads, -(-room // rows), rows, number, length, place, row, window)
 
 
 def _looked_up(at: Importer, number: Stream, table: np.ndarray, prefix: str) -> Stream:

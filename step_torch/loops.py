@@ -36,6 +36,24 @@ def filtered(at: Importer, value: Value, wanted: np.ndarray) -> Stream:
     return flat.partition(which, targets=1, name=at.name("kept"))[0]
 
 
+def taken_apart(at: Importer, stream: Stream, units: int, name: str) -> tuple[Stream, ...]:
+    """The tiles that each of so many ``units`` takes, by turns, in one loop."""
+    if units == 1:
+        return (stream,)
+    turns = at.graph.turns(units, reference=stream, name=at.name(f"{name}_turns"))
+    return stream.partition(turns, targets=units, name=at.name(name))
+
+
+def in_turns(at: Importer, parts: Sequence[Stream]) -> Stream:
+    """Tiles of all ``parts``, each in one loop, by turns, in one loop."""
+    if len(parts) == 1:
+        return parts[0]
+    turns = at.graph.turns(len(parts), [range(len(parts))], reference=parts[0], name=at.name("in_order"))
+    gathered = at.graph.reassemble(parts, turns, order="index", name=at.name("gathered"))
+    gathered = gathered.assume_shape([*parts[0].shape, len(parts)])
+    return gathered.flatten(0, 1, name=at.name("all"))
+
+
 def looped(at: Importer, stream: Stream, rounds: Dim, extents: Sequence[int]) -> Stream:
     """``rounds`` of loops of these ``extents`` out of one loop."""
     if extents:

@@ -33,6 +33,7 @@ class Tiling(metaclass=Checked):
     ``sum``: "ordered", or "fused" for all products, which have other bits.
     ``side_by_side``: most units of such a product, of which each loads and multiplies its share of the columns;
     ``columns`` is not asked then.
+    ``heads``: most heads of a KV cache that are attended at once, each by units, and in tensors, of its own.
 
     Raises `InputError` for other values.
 
@@ -49,6 +50,7 @@ class Tiling(metaclass=Checked):
     depth: Count | None = None
     sum: Sum = "ordered"
     side_by_side: Count = 1
+    heads: Count = 1
 
     refused = InputError
 

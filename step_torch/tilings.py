@@ -25,7 +25,7 @@ from step_torch.tiling import Tiling
 LINKS = 256
 """Bytes of the widest links and ports of memory."""
 
-NAMES = ("rows", "columns", "depth", "sum", "side_by_side", "held", "cache_rows")
+NAMES = ("rows", "columns", "depth", "sum", "side_by_side", "heads", "held", "cache_rows")
 """The parameters of `Tiling` that are chosen; a depth of 0 is all of it."""
 
 WRITTEN = 2

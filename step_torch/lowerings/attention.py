@@ -33,7 +33,7 @@ from step_models.attending import Attention
 from step_torch.caches import Cache
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes, whole
-from step_torch.loops import in_loops, in_one_loop
+from step_torch.loops import in_loops, in_one_loop, in_turns, taken_apart
 from step_torch.lowerings.elementwise import renamed
 from step_torch.lowerings.shapes import Cached
 from step_torch.masks import NEVER, NOTHING, Scores
@@ -176,58 +176,75 @@ def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], score
     supported(batch == 1, f"a batch of {batch} behind a cache; a batch of 1 has a lowering")
     supported(rows == more == 1, "several new rows behind a cache; one has a lowering")
     q, k, v = (at.sources.alone(each) for each in heads)
-    group, prefix = count // shared, at.name("cache") + "_"
-    cache = at.sources.cache(*past, prefix, scores.window)
-    attend = Attention(
-        at.graph, cache.sequences, cache.tiles, cache.rows, k.layout.tile[1], group, 1, "interleaved", in_memory=False,
-        prefix=prefix, sum=at.tiling.sum, factor=scores.scale, capped=scores.softcap, value_size=v.layout.tile[1],
-    )  # fmt: skip
-    done = _appended(at, cache, {"keys": (attend.keys, k), "values": (attend.values, v)})
-    one = at.graph.constant(1, dtype=UINT32, reference=done, name=at.name("one"))
-    queries = in_one_loop(at, q, "queries")
+    group = count // shared
+    new = {name: in_one_loop(at, each, name) for name, each in {"keys": k, "values": v, "queries": q}.items()}
     if group > 1:
-        queries = queries.reshape(group, name=at.name("groups"))[0].accum(RetileRow(), name=at.name("group"))
-    longer = cache.length.map(Add(), one, name=at.name("longer"))
-    if cache.window is not None:
-        most = at.graph.constant(cache.window, dtype=UINT32, reference=done, name=at.name("window"))
-        longer = longer.map(Min(), most, name=at.name("in_window"))
-    ready = _numbers(at, cache, done, "ready")
-    work = ready.zip(longer, name=at.name("work"))
-    sink = None
+        each = new["queries"].reshape(group, name=at.name("groups"))[0]
+        new["queries"] = each.accum(RetileRow(), name=at.name("group"))
     if sinks is not None:
         axis = () if group == 1 else (TensorAxis(at.name("group"), group),)
         column = _sink(at, sinks, (k.dims[1], axis), TileLayout(k.layout.loops, whole(next(iter(axis), None))))
-        sink = in_one_loop(at, at.sources.for_rows(column), "sink").assume_shape(queries.shape)
-    bias = None if scores.mask is None else _bias(at, cache, scores.slopes(), (shared, group))
-    results, _ = attend.attend(work, f"{prefix}read_", queries, sink, bias)
-    if cache.turns is not None:  # in a window the next row takes the place of one that this row sees
-        cache.turns.next(ready if cache.window is None else results.item_of(0, name=at.name("seen")))
-    result = results.item_of(1, name=at.name("attended"))
-    stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
+        sink = in_one_loop(at, at.sources.for_rows(column), "sink")
+        new["sink"] = sink.assume_shape(new["queries"].shape)
+    slopes = None if scores.mask is None else np.broadcast_to(scores.slopes(), count).reshape(shared, group)
+    units = max(each for each in range(1, at.tiling.heads + 1) if shared % each == 0)
+    dealt = {name: taken_apart(at, each, units, name) for name, each in new.items()}
+    results, prefix = list[Stream](), f"{at.name('cache')}_"
+    for unit in range(units):
+        own = (replace(each, data=each.data[:, unit::units]) for each in past)
+        cache = at.sources.cache(*own, prefix + f"{unit}_" * (units > 1), scores.window)
+        part = {name: each[unit].assume_shape(cache.length.shape) for name, each in dealt.items()}
+        results.append(_attended(at, cache, part, scores, None if slopes is None else slopes[unit::units]))
+    stream = in_turns(at, results)
     if group > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
     made = Value(in_loops(at, stream, q), (*q.dims[:-1], v.dims[-1]), replace(q.layout, columns=v.layout.columns), BF16)
     return at.sources.together(made)
 
 
-def _appended(at: Importer, cache: Cache, new: Mapping[str, tuple[Tensor, Value]]) -> Stream:
+def _attended(
+    at: Importer, cache: Cache, new: Mapping[str, Stream], scores: Scores, slopes: np.ndarray | None
+) -> Stream:
+    """What queries see of the heads of a ``cache``, behind which the new keys and values go."""
+    group, width, value_width = (
+        int(new["queries"].element.rows),
+        *(int(new[name].element.cols) for name in ("keys", "values")),
+    )
+    attend = Attention(
+        at.graph, cache.sequences, cache.tiles, cache.rows, width, group, 1, "interleaved", in_memory=False,
+        prefix=cache.prefix, sum=at.tiling.sum, factor=scores.scale, capped=scores.softcap, value_size=value_width,
+    )  # fmt: skip
+    done = _appended(at, cache, {"keys": (attend.keys, new["keys"]), "values": (attend.values, new["values"])})
+    one = at.graph.constant(1, dtype=UINT32, reference=done, name=at.name("one"))
+    longer = cache.length.map(Add(), one, name=at.name("longer"))
+    if cache.window is not None:
+        most = at.graph.constant(cache.window, dtype=UINT32, reference=done, name=at.name("window"))
+        longer = longer.map(Min(), most, name=at.name("in_window"))
+    ready = _numbers(at, cache, done, "ready")
+    work = ready.zip(longer, name=at.name("work"))
+    bias = None if slopes is None else _bias(at, cache, slopes)
+    results, _ = attend.attend(work, f"{cache.prefix}read_", new["queries"], new.get("sink"), bias)
+    if cache.turns is not None:  # in a window the next row takes the place of one that this row sees
+        cache.turns.next(ready if cache.window is None else results.item_of(0, name=at.name("seen")))
+    return results.item_of(1, name=at.name("attended")).map(Cast(BF16), name=at.name("attended_rounded"))
+
+
+def _appended(at: Importer, cache: Cache, new: Mapping[str, tuple[Tensor, Stream]]) -> Stream:
     """An element as soon as the new rows of a sequence are in their tensors of the cache."""
-    flat = {name: in_one_loop(at, each, name) for name, (_, each) in new.items()}
-    end = _numbers(at, cache, flat["keys"], "sequence")
+    end = _numbers(at, cache, new["keys"][1], "sequence")
     end = end.map(CacheEnd(cache.sequences, cache.tiles, cache.rows), cache.place, name=at.name("end"))
     stored, put = list[Stream](), AppendRow() if cache.window is None else SetRow()
     for name, (tensor, row) in new.items():
-        last = end.load_random(tensor, tile=(cache.rows, row.layout.tile[1]), name=at.name(f"last_{name}"))
-        longer = last.map(put, cache.row, flat[name], name=at.name(f"append_{name}"))
+        last = end.load_random(tensor, tile=(cache.rows, tensor.shape[1]), name=at.name(f"last_{name}"))
+        longer = last.map(put, cache.row, row, name=at.name(f"append_{name}"))
         stored.append(longer.store_random(tensor, end, name=at.name(f"store_{name}")))
     return stored[0].zip(stored[1], name=at.name("stored"))
 
 
-def _bias(at: Importer, cache: Cache, slopes: np.ndarray, heads: tuple[int, int]) -> Tensor:
-    """What is added to scores of all keys that caches have room for, those of ``heads`` and their groups."""
-    slope = np.broadcast_to(slopes, prod(heads)).reshape(heads[0], 1, heads[1], 1)
-    added = slope * np.arange(cache.tiles * cache.rows).reshape(1, cache.tiles, 1, cache.rows)
-    added = np.tile(added.reshape(-1, cache.rows), (cache.sequences // heads[0], 1)).astype(np.float32)
+def _bias(at: Importer, cache: Cache, slopes: np.ndarray) -> Tensor:
+    """What is added to scores of all keys that caches have room for, by ``slopes`` [heads of keys, group]."""
+    added = slopes[:, None, :, None] * np.arange(cache.tiles * cache.rows).reshape(1, cache.tiles, 1, cache.rows)
+    added = np.tile(added.reshape(-1, cache.rows), (cache.sequences // len(slopes), 1)).astype(np.float32)
     tensor = at.graph.tensor(at.name("bias"), added.shape, FP32)
     at.inputs[tensor.name] = added
     return tensor

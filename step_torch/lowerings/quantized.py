@@ -14,7 +14,7 @@ from step.functions.dequantize import Bits, packed, unpacked
 from step.library import quantize_rows
 from step_torch.importing import Importer
 from step_torch.layouts import TensorAxis, TileLayout, Value, fitting, sizes, whole
-from step_torch.loops import looped
+from step_torch.loops import in_turns, looped, taken_apart
 from step_torch.lowerings.products import Product
 from step_torch.registry import lowers
 from step_torch.sources import Stored, is_parameter, supported
@@ -109,9 +109,7 @@ def _taken_apart(at: Importer, pieces: Stream, units: int, like: Stream) -> tupl
     if units == 1:
         return (pieces,)
     if (key := (units, pieces.key)) not in at.shared:
-        turns = at.graph.turns(units, reference=pieces, name=at.name("turns"))
-        parts = pieces.partition(turns, targets=units, name=at.name("parts"))
-        at.shared[key] = tuple(_looped_as(at, each, like) for each in parts)
+        at.shared[key] = tuple(_looped_as(at, each, like) for each in taken_apart(at, pieces, units, "parts"))
     return at.shared[key]
 
 
@@ -120,10 +118,7 @@ def _in_turns(at: Importer, products: list[Stream], like: Stream) -> Stream:
     if len(products) == 1:
         return products[0]
     flat = [each.flatten(0, each.rank, name=at.name("flat")) if each.rank else each for each in products]
-    turns = at.graph.turns(len(flat), [range(len(flat))], reference=flat[0], name=at.name("in_order"))
-    gathered = at.graph.reassemble(flat, turns, order="index", name=at.name("gathered"))
-    gathered = gathered.assume_shape([*flat[0].shape, len(flat)]).flatten(0, 1, name=at.name("all"))
-    return _looped_as(at, gathered, like)
+    return _looped_as(at, in_turns(at, flat), like)
 
 
 def _looped_as(at: Importer, stream: Stream, like: Stream) -> Stream:

@@ -50,6 +50,23 @@ def test_chunks_write_what_rows_write(path: Path) -> None:
         assert_alike(outputs(model, prompt, 3, backend, chunk=4, **options), meant)
 
 
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: f"{path.parent.name}_{path.stem}")
+def test_heads_at_once_write_what_they_write_one_after_the_other(path: Path) -> None:
+    """Each has a cache of its own."""
+    model = LanguageModel.load(path)
+    prompt = np.random.default_rng(0).integers(model.vocabulary, size=9).tolist()
+    for options in ({}, {"chunk": 4}):
+        meant = outputs(model, prompt, 3, **options)
+        for backend in ("approx", "interpret"):
+            found = outputs(model, prompt, 3, backend, tiling=Tiling(heads=2), **options)
+            length = -(-model.room // 4) * 4
+            for name in ("keys", "values"):
+                each = [found.pop(f"attention_cache_{unit}_{name}") for unit in range(2)]
+                together = np.stack([own.reshape(-1, length, own.shape[-1]) for own in each], 1)
+                found[f"attention_cache_{name}"] = together.reshape(-1, together.shape[-1])
+            assert_alike(found, meant)
+
+
 @pytest.fixture(scope="module")
 def tiny() -> TextModel:
     """The model of the examples."""

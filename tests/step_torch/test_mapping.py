@@ -150,7 +150,7 @@ def test_choices_divide_what_there_is() -> None:
 @cases(
     ({"over": {"row": [4]}},
      "an import has no choice of 'row'; did you mean 'rows'? there are rows, columns, depth, sum, side_by_side, "
-     "held, cache_rows"),
+     "heads, held, cache_rows"),
     ({"over": {"rows": []}}, "rows has no values to sweep over"),
     ({"luts": -1}, "lut_sites must be a number >= 0, not -1"),
     ({"bytes_per_cycle": 3}, "memory.bandwidth must be the 32 bytes a cycle of a channel times 1, 2, 4, ..: 32, not 3"),

@@ -196,7 +196,7 @@ class DecodingLoops:
         states = {new: KeptState(at.sources, at.values[name]) for new, name in parts.states.items()}
         at.values.update((parts.states[new], each.now) for new, each in states.items())
         at.lower(parts.tables)
-        at.values[parts.row_in] = replace(row, stream=stream)
+        at.values[parts.row_in] = at.sources.for_several(replace(row, stream=stream))
         at.lower(parts.layer)
         result = self._row(parts.row_out)
         stream, layout = result.stream, result.layout

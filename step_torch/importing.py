@@ -175,7 +175,8 @@ class Importer:
             lifted = self._special(node)
             result = lifted.lowered(self, lowering, args, options) if lifted else lowering(self, *args, **options)
         results = result if isinstance(result, tuple) else (result,)
-        self.values.update(zip(node.results, results, strict=False))
+        for name, value in zip(node.results, results, strict=False):
+            self.values[name] = self.sources.for_several(value) if self.nodes.readers[name] > 1 else value
 
     def _special(self, node: TorchNode) -> Any:
         """The first argument that knows itself how a node is lowered, as what a router chose does."""
@@ -204,7 +205,7 @@ class Importer:
     def is_read(self, number: int) -> bool:
         """Whether anything reads that result of the node."""
         name = self.node.results[number]
-        return name in self.nodes.outputs or any(name in node.reads for node in self.nodes.nodes)
+        return name in self.nodes.outputs or name in self.nodes.readers
 
     def name(self, hint: str = "") -> str:
         """A name for an operator of this node that no other has."""

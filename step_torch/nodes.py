@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from step.errors import FormatError, InputError
@@ -86,6 +88,12 @@ class Nodes:
     nodes: tuple[TorchNode, ...]
     outputs: tuple[str, ...]
     metas: Mapping[str, Meta]
+
+    @cached_property
+    def readers(self) -> Counter[str]:
+        """How many nodes read a value, by its name."""
+        return Counter(name for node in self.nodes for name in {*node.reads})
+
     extents: Mapping[str, int]
     """Of the axes that are dynamic, by the names that torch gave them."""
     dynamic: Mapping[str, frozenset[int]]

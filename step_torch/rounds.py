@@ -18,6 +18,9 @@ from step_torch.loops import apart, looped, side_by_side
 from step_torch.lowerings.elementwise import cast, renamed
 from step_torch.sources import STREAMS, Sources, Stored
 
+IN_LAYER = 4
+"""Chunks of a prompt that are in a layer at a time; numbers of twice as many are on their way."""
+
 
 @dataclass(kw_only=True)
 class EveryLayer(Sources):
@@ -43,7 +46,7 @@ class EveryLayer(Sources):
         self.places = self.length if self.first is None else self.length.buffered(room)
         self.every = self.places if self.rows is None else self.places.flatten(0, 1, name="length_of_row")
         if self.first is not None:
-            self.every = self.every.buffered(room)
+            self.every, self.number = self.every.buffered(room), self.number.buffered(2 * IN_LAYER)
 
     def alone(self, value: Value) -> Value:
         return super().alone(value) if self.first is None else self.in_rounds(value)
@@ -65,6 +68,12 @@ class EveryLayer(Sources):
         rows = rows.flatten(0, 1, name=at.name("rows")).assume_shape(self.length.shape)
         tile = rows.accum(RetileRow(), name=at.name("chunk"))
         return apart(at, replace(value, layout=replace(value.layout, rows=self.rows)), tile)
+
+    def for_several(self, value: Any) -> Any:
+        """Rows wait for the last reader, while other chunks go on to the first one."""
+        if self.first is None or not isinstance(value, Value) or value.layout.rows != self.rows:
+            return value
+        return replace(value, stream=value.stream.buffered(IN_LAYER))
 
     def for_rows(self, value: Value) -> Value:
         """The same for every row of a chunk."""

@@ -134,6 +134,10 @@ class Sources:
         """``value`` with the rows of a chunk as rounds of their own."""
         return value
 
+    def for_several(self, value: Any) -> Any:
+        """``value``, which several nodes read."""
+        return value
+
     def for_rows(self, value: Value) -> Value:
         """``value``, which a tile of rows reads, for each of those that are `alone`."""
         return value

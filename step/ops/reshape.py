@@ -9,14 +9,14 @@ import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
-from step.language.dims import DimKind, derive, dim
+from step.language.dims import Dim, DimKind, derive, dim
 from step.language.draft import HIGHEST_RANK, Draft, Piece
 from step.language.dtypes import BOOL
 from step.language.expecting import only
 from step.language.operator import Names, Operator, Placed, StreamType, expect, expect_rank
 from step.language.padding import FLAGS, Padded, Padding
 from step.language.stream import Stream, stream_method
-from step.language.types import ElementType, Selector, Tile, Tuple
+from step.language.types import ElementType, Selector, Tile, Tuple, is_dynamic
 from step.language.useful import merged, rows_of
 
 
@@ -33,8 +33,9 @@ def pad_element(element: ElementType, pad: float) -> object:
 class Reshape(Operator):
     """``[.., D0]`` -> ``[.., ceil(D0 / chunk), chunk]``, and a stream of the same shape that is true for padding.
 
-    A chunk left open by a stop or by Done is filled up with tiles of ``pad``. A dimension D``rank`` that is not the
-    innermost one becomes ``[.., Drank / chunk, chunk, ..]``: it must be static, and is never padded.
+    A chunk left open by a stop or by Done is filled up with tiles of ``pad``, but for tiles of dynamic size, for which
+    ``chunk`` has to divide D0. A dimension D``rank`` that is not the innermost one becomes ``[.., Drank / chunk, chunk,
+    ..]``: it must be static, and is never padded.
 
     >>> graph = Graph("reshape")
     >>> x = graph.source("x", Tile(FP32), [7])
@@ -54,14 +55,18 @@ class Reshape(Operator):
         expect_rank(self.rank, 0, stream.rank)
         if self.rank:
             return self._split_type(stream)
-        if self.chunk > 1:  # chunks of one are never left open
-            pad_element(stream.element, self.pad)
         inner = stream.shape[-1]
+        if self.chunk > 1 and not (is_dynamic(stream.element) and self.divides(inner)):
+            pad_element(stream.element, self.pad)
         chunks = derive(
             [inner], sympy.ceiling(inner.extent / self.chunk), lambda: names.symbol("chunks", DimKind.RAGGED)
         )
         shape = (*stream.shape[:-1], chunks, dim(self.chunk))
         return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
+
+    def divides(self, inner: Dim) -> bool:
+        """Whether no chunk of this dimension is left open, whatever the extents of symbols."""
+        return not inner.is_ragged and bool((inner.extent / self.chunk).is_integer)
 
     def _split_type(self, stream: StreamType) -> tuple[StreamType, StreamType]:
         """Types of the outputs where nothing is padded."""
@@ -119,7 +124,9 @@ def sample(draft: Draft) -> None:
         data, padding = draft.read(piece).reshape(chunk, rank=rank)
         draft.keep(data, *[padding] * draft.chance(0.3), timed=piece.timed)
     elif piece := draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=3):
-        chunk = 1 if isinstance(piece.element, Tuple) or piece.is_dynamic else draft.random.randint(1, 3)
+        inner = piece.stream.shape[-1]
+        fits = [chunk for chunk in range(1, 4) if not piece.is_dynamic or Reshape(chunk).divides(inner)]
+        chunk = 1 if isinstance(piece.element, Tuple) else draft.random.choice(fits)
         pad = draft.random.choice([0.0, 1.0]) if piece.is_tile else 0.0
         data, padding = draft.read(piece).reshape(chunk, pad=pad)
         draft.keep(data, *[padding] * draft.chance(0.6), timed=piece.timed)

@@ -12,6 +12,7 @@ from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import need, put, room, take
 from step.language.graph import Node
 from step.language.tokens import DONE, Token, empty
+from step.language.types import is_dynamic
 from step.ops.reshape import Reshape as Operator
 from step.ops.reshape import pad_element
 
@@ -105,5 +106,6 @@ def rule(node: Node) -> Declared:
     operator = node.operator_as(Operator)
     if operator.rank:
         return Declared(Split, {"chunk": operator.chunk, "rank": operator.rank})
-    filler = pad_element(node.inputs[0].element, operator.pad) if operator.chunk > 1 else None
+    element = node.inputs[0].element
+    filler = None if operator.chunk == 1 or is_dynamic(element) else pad_element(element, operator.pad)
     return Declared(Reshape, {"chunk": operator.chunk, "filler": filler}, latency=int(operator.chunk > 1))

@@ -27,7 +27,7 @@ class QuantizedProduct(Product):
     """Product of integers by groups of the depth, with ``scales`` [columns, groups] of a weight of so many ``bits``.
 
     Units side by side take the groups by turns, and their products are summed in order; tiles of dynamic rows, which do
-    not come in loops again, have units for shares of the columns instead.
+    not come in loops again, have such units for each block of the columns.
     """
 
     scales: Stored
@@ -46,7 +46,8 @@ class QuantizedProduct(Product):
         count, why = self.scales.data.shape[1], "a product of integers takes a group of its depth at a time"
         rows, row_scales = (self.again(at, replace(x, stream=each), layout) for each in _quantised_rows(at, x))
         pieces = at.joiner.columns(rows, x.dims[-1][0].extent // count, why).stream
-        least = 1 if self._is_dynamic else min(count, self._units(at))
+        is_again = self._is_dynamic and len(layout.loops) > len(x.layout.loops)
+        least = 1 if is_again else min(count, self._units(at))
         units = next(each for each in range(least, count + 1) if count % each == 0)
         weights = [self._read(at, self.weight, layout, self.bits, number, units) for number in range(units)]
         multiply = Matmul(out=INT32, bits=self.bits)
@@ -60,7 +61,9 @@ class QuantizedProduct(Product):
         return total.map(Mul(self.out), row_scales.stream, name=at.name("sized"))
 
     def shares(self, at: Importer) -> int:
-        return self._units(at) if self._is_dynamic else -(-self._units(at) // self.scales.data.shape[1])
+        units, groups = self._units(at), self.scales.data.shape[1]
+        blocks = -(-self.axis.extent // at.tiling.most_columns)
+        return min(units, blocks) if self._is_dynamic else -(-units // groups)
 
     @property
     def _is_dynamic(self) -> bool:

@@ -47,12 +47,12 @@ def page(results: Path) -> str:
         rows=layers.ROWS,
         theirs="{} to {} %".format(*KEPT),
         parts=_parts(tokens),
-        units=MAPPINGS["fast"][0],
+        units=MAPPINGS["fast"].units,
         wide=WIDE,
         together=TOGETHER,
         port=round(machines.U55C.at(together=TOGETHER).bandwidth / machines.U55C.channels * TOGETHER),
         shown=SHOWN,
-        first=_first(prompts),
+        rows_of_chunk=MAPPINGS["chunks"].chunk,
         contexts=", ".join(row["past"] for row in _of_gpt2(tokens)),
         group=GROUP,
         source=published[0]["source"],
@@ -62,8 +62,8 @@ def page(results: Path) -> str:
 
 
 def _of_gpt2(tokens: Sequence[Row]) -> list[Row]:
-    """Rows of GPT-2 on the larger hardware, the shortest text first."""
-    found = (row for row in tokens if row["point"].startswith(f"gpt2 fast {MEGAHERTZ} "))
+    """Rows of GPT-2 on the hardware that takes chunks, the shortest text first."""
+    found = (row for row in tokens if row["mapping"] == "chunks")
     return sorted(found, key=lambda row: int(row["past"]))
 
 
@@ -78,20 +78,10 @@ def token_cycles(tokens: Sequence[Row], past: np.ndarray) -> np.ndarray:
     return np.interp(past, [int(row["past"]) for row in rows], [float(row["cycles"]) for row in rows])
 
 
-def first_cycles(tokens: Sequence[Row], prompts: Sequence[Row], count: int) -> float:
-    """Cycles of a prompt of ``count`` tokens, on the line through those that were measured; without two of these, those
-    of as many tokens one after the other, which are more."""
-    if len(prompts) < 2:
-        return float(token_cycles(tokens, np.arange(count)).sum())
-    lengths, cycles = ([float(row[name]) for row in prompts] for name in ("prompt", "cycles"))
-    slope, start = np.polyfit(lengths, cycles, 1)
-    return float(start + slope * count)
-
-
 def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[Row]) -> str:
     found = list[Row]()
     for count in LENGTHS:
-        first = first_cycles(tokens, prompts, count)
+        first = next(float(row["cycles"]) for row in prompts if row["prompt"] == str(count))
         behind = token_cycles(tokens, np.arange(count, 2 * count - 1)).sum()
         second = 1e6 * MEGAHERTZ * (count - 1) / behind
         numbers = ((first + behind) / MEGAHERTZ / 1000, first / MEGAHERTZ / 1000, second)
@@ -106,21 +96,20 @@ def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[
     return "\n".join([head, "|---|" + "---|" * len(LENGTHS), *lines])
 
 
-def _first(prompts: Sequence[Row]) -> str:
-    """What the times to the first token are."""
-    if len(prompts) < 2:
-        return "at most as long as its prompt takes token by token, of which each waits for the one before"
-    lengths = ", ".join(row["prompt"] for row in prompts)
-    return f"on a line through prompts of {lengths} tokens: longer ones are extrapolated"
-
-
 def _cell(row: Row) -> str:
     return f"{float(row['latency_ms']):,.0f} / {float(row['first_ms']):,.0f} / {float(row['tokens_a_second']):,.0f}"
 
 
 def _models(tokens: Sequence[Row]) -> str:
-    lines = ["| model | cycles to read the weights | cycles of a token | times | token/s |", "|---|---|---|---|---|"]
-    lines += [f"| {row['model']} | {_beside_bound(row)} |" for row in _compared(tokens) if row["mapping"] == "fast"]
+    lines = [
+        "| model, mapping | cycles to read the weights | cycles of a token | times | token/s |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row['model']}, {row['mapping']} | {_beside_bound(row)} |"
+        for row in _compared(tokens)
+        if row["mapping"] != "small"
+    ]
     return "\n".join(lines)
 
 

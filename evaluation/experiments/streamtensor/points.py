@@ -12,6 +12,7 @@ from experiments.streamtensor.models import MODELS
 from experiments.work import Experiment
 from sim_approx import backend as approx
 from step import FabricConfig, Graph, Program, machines
+from step.lowering.netlist import lower
 from step.programs.prepare import prepare
 from step.running.result import RunResult
 from step_explore.areas.parts import parts_of
@@ -20,25 +21,37 @@ from step_torch.generating import LanguageModel
 
 SHOWN = 128
 """Tokens in front of the one whose cycles are compared between models, and clocks."""
-MEASURED = {
-    "gpt2 fast": (SHOWN, 32, 480),
-    "qwen fast": (SHOWN,),
-    "llama fast": (SHOWN,),
-    "gemma fast": (SHOWN,),
-    "gpt2 small": (SHOWN,),
-}
-"""Tokens in front of the one that is measured, by model and mapping; those between lie on a line."""
+CONTEXTS = (SHOWN, 32, 480)
+"""Tokens in front of those of GPT-2 that are measured; those between lie on a line."""
 CLOCKS = (150, 100)
 """Megahertz of GPT-2 besides those of the machine, `MEGAHERTZ`: at a slower clock memory has more bytes a cycle."""
 MEGAHERTZ = machines.U55C.megahertz
-PROMPTS = (16, 32)
+PROMPTS = (32, 64, 128, 256)
 TOGETHER, WIDE = 4, 256
 """Pseudo channels behind a port, and bytes of the links of products."""
-MAPPINGS = {"fast": (8, 32), "small": (4, 16)}
-"""Units of a product, and lanes of a vector unit."""
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Units of a product, lanes of a vector unit, heads that are attended at once, and rows of a chunk of a prompt."""
+
+    units: int
+    lanes: int
+    heads: int
+    chunk: int = 1
+
+
+MAPPINGS = {"fast": Mapping(8, 32, 2), "small": Mapping(4, 16, 1), "chunks": Mapping(8, 32, 4, 8)}
+"""Of these, ``chunks`` takes prompts in chunks, on the hardware that writes."""
 INSIDE = ("_product", "_flat", "_loop", "_gathered", "_all", "_scaled", "_sum")
 ATTENTION = ("_read_key", "_read_value", "_product", "_part", "_total")
-"""Operators of a product, and of attention, whose links are wide, by the parts and ends of their names."""
+ROWS = ("_rows_magnitudes", "_rows_largest", "_rows_scaled", "_rows")
+"""Operators of a product, of attention, and of rows that are quantised, whose links are wide, by the ends of their
+names."""
+ATTENDING = 128
+"""Lanes of the products of attention: as many as a port brings keys for."""
+WAITING = 8
+"""Slots of channels of attention, so that as many heads are on their way to memory and back."""
 
 
 @dataclass(frozen=True)
@@ -60,51 +73,70 @@ class Point:
 
 def tokens() -> Iterator[Point]:
     """Points of the tokens behind a prompt."""
-    for names, pasts in MEASURED.items():
-        model, mapping = names.split()
-        yield from (Point(model, mapping, MEGAHERTZ, past) for past in pasts)  # type: ignore[arg-type]
+    yield from (Point("gpt2", "chunks", MEGAHERTZ, past) for past in CONTEXTS)  # type: ignore[arg-type]
+    yield from (Point(model, "fast", MEGAHERTZ, SHOWN) for model in MODELS)  # type: ignore[arg-type]
+    yield Point("gpt2", "small", MEGAHERTZ, SHOWN)  # type: ignore[arg-type]
     yield from (Point("gpt2", "fast", each, SHOWN) for each in CLOCKS)
 
 
 def prompts() -> Iterator[Point]:
     """Points of prompts."""
-    yield from (Point("gpt2", "fast", MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
+    yield from (Point("gpt2", "chunks", MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
+
+
+def mapped(mapping: str, megahertz: int) -> tuple[Tiling, FabricConfig]:
+    """Tiles of a mapping, and its fabric without lanes and links of single operators."""
+    chosen, memory = MAPPINGS[mapping], machines.U55C.at(megahertz, together=TOGETHER)
+    fabric = FabricConfig(matmul_lanes=512, vector_lanes=chosen.lanes, memory=memory, machine="U55C")
+    tiling = Tiling(columns=512, side_by_side=chosen.units, sum="fused", cache_rows=16, heads=chosen.heads)
+    return tiling, fabric
 
 
 @cache
 def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, Program]:
     """The program that writes a token, on hardware with wide links where products are."""
-    units, lanes = MAPPINGS[mapping]
-    memory = machines.U55C.at(megahertz, together=TOGETHER)
-    fabric = FabricConfig(matmul_lanes=512, vector_lanes=lanes, memory=memory, machine="U55C")
-    tiling, loaded = Tiling(columns=512, side_by_side=units, sum="fused", cache_rows=16), MODELS[model].loaded()
-    first = replace(MODELS[model], layers=2).loaded()
-    short = first.program([0] * 3, 2, tiling=tiling, fabric=fabric, values=False).graph
-    fabric = replace(fabric, lanes=_lanes(short), links=_links(short))
-    short = first.program([0] * 3, 2, tiling=tiling, fabric=fabric, values=False).graph
-    made = loaded._program(tiling, fabric, 1, 1, values=False, is_drawn=False, with_scores=False)
-    return loaded, replace(made, graph=replace(made.graph, depths=short.depths))
+    (tiling, fabric), loaded = mapped(mapping, megahertz), MODELS[model].loaded()
+    chunk, first = MAPPINGS[mapping].chunk, replace(MODELS[model], layers=2).loaded()
+
+    def short(fabric: FabricConfig) -> Graph:
+        return first.program([0] * (1 + 2 * chunk), 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk).graph
+
+    plain = short(fabric)
+    fabric = replace(fabric, lanes=_lanes(plain), links=_links(plain))
+    made = loaded._program(tiling, fabric, 1, chunk, values=False, is_drawn=False, with_scores=False)
+    depths = {
+        each.name: max(WAITING, each.depth)
+        for each in lower(made.graph, made.fabric).channels
+        if each.name.startswith("attention")
+    }
+    return loaded, replace(made, graph=replace(made.graph, depths=short(fabric).depths | depths))
 
 
 def _links(graph: Graph) -> dict[str, int]:
     names = [each.name for each in graph]
-    products = [each for each in names if each.startswith("quantized_linear") and "_rows" not in each]
-    wide = [each for each in products if any(part in each for part in INSIDE)]
-    wide += [each for each in names if each.startswith("attention_cache_read") and each.endswith(ATTENTION)]
-    return dict.fromkeys([*wide, *(each for each in names if each.startswith("load_quantized"))], WIDE)
+    products = [each for each in names if each.startswith("quantized_linear")]
+    wide = [each for each in products if each.endswith(ROWS)]
+    wide += [each for each in products if "_rows" not in each and any(part in each for part in INSIDE)]
+    wide += [each for each in names if each.startswith("attention_cache") and each.endswith(ATTENTION)]
+    wide += [each for each in names if each.startswith(("load_quantized", "attention_last_", "attention_append_"))]
+    return dict.fromkeys(wide, WIDE)
 
 
 def _lanes(graph: Graph) -> dict[str, int]:
-    """Lanes of what scales and adds up the sums of groups, which keeps up with a port; and of the head's product."""
+    """Lanes of what scales and adds up the sums of groups, which keeps up with a port, as do rows that are quantised;
+    and of products of attention and of the head."""
     names = [each.name for each in graph if each.operator.function is not None]
-    scaled = [each for each in names if each.startswith("quantized_linear") and "_rows" not in each]
-    ends = dict.fromkeys((each for each in scaled if "_scaled" in each or "_sum" in each), WIDE // 4)
-    return ends | dict.fromkeys((each for each in names if each.startswith("linear_product")), 128)
+    products = [each for each in names if each.startswith("quantized_linear")]
+    scaled = (each for each in products if "_rows" not in each and ("_scaled" in each or "_sum" in each))
+    found = dict.fromkeys((*scaled, *(each for each in products if each.endswith(ROWS))), WIDE // 4)
+    attending = (each for each in names if each.startswith("attention_cache") and each.endswith(("_product", "_part")))
+    heads = (each for each in names if each.startswith("linear_product"))
+    return found | dict.fromkeys((*attending, *heads), ATTENDING)
 
 
 def _run(point: Point, count: int) -> RunResult:
     model, program = _program(point.model, point.mapping, point.megahertz)
-    batch = model.batch([0] * point.prompt, count, past=point.past)
+    batch = model.batch([0] * point.prompt, count, past=point.past, chunk=MAPPINGS[point.mapping].chunk)
     program = replace(program, inputs={**program.inputs, **batch.inputs(None, None)})
     return approx.run(program.graph, program.inputs, program.fabric, values="control", engine="compiled")
 

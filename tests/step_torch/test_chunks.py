@@ -138,10 +138,18 @@ def test_what_has_no_chunks(tiny: TextModel) -> None:
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("name", ["tiny_lm", "tiny_moe_lm"])
-def test_chunks_in_rtl(name: str) -> None:
-    model = TextModel.load(EXAMPLES / name)
-    program = model.program("every tile", 3, chunk=4)
+@pytest.mark.parametrize(
+    ("path", "tiling"),
+    [
+        (EXAMPLES / "tiny_lm" / "model.pt2", Tiling()),
+        (EXAMPLES / "tiny_moe_lm" / "model.pt2", Tiling(heads=2)),
+        (MODELS[-2], Tiling(columns=16, side_by_side=4, heads=2)),
+    ],
+    ids=lambda each: each.parts[-2] if isinstance(each, Path) else "",
+)
+def test_chunks_in_rtl(path: Path, tiling: Tiling) -> None:
+    """Units take shares of columns, and of the depth; heads are attended at once."""
+    program = LanguageModel.load(path).program([3, 1, 4, 1, 5, 9, 2], 3, chunk=4, tiling=tiling)
     timed, built = (run(program, backend) for backend in ("approx", "rtl"))
     assert timed.cycles == built.cycles
     assert all(

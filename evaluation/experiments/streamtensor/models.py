@@ -91,6 +91,13 @@ MODELS = {
 
 def _capture(model: Model) -> None:
     """Make ``model`` by torch, quantise it, and write it."""
+    import step_torch
+
+    step_torch.capture_decoding(by_torch(model), model.path, room=model.room)
+
+
+def by_torch(model: Model) -> Any:
+    """The module, W4A8, with random weights."""
     import torch
 
     import step_torch
@@ -101,7 +108,7 @@ def _capture(model: Model) -> None:
         for each in made.parameters():
             random = torch.randn_like(each)
             each.copy_(1 + random / 4 if each.ndim == 1 else random / each.shape[-1] ** 0.5)
-    step_torch.capture_decoding(step_torch.quantize(made, weights=4, group=GROUP), model.path, room=model.room)
+    return step_torch.quantize(made, weights=4, group=GROUP)
 
 
 def _module(model: Model) -> Any:

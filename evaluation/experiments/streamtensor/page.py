@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.rows import RESULTS, ROOT, Row, read
 from experiments.said import filled, laid_out
-from experiments.streamtensor import layers, small
+from experiments.streamtensor import layers, small, valued
 from experiments.streamtensor.models import GROUP
 from experiments.streamtensor.points import CAMPAIGN, CLOCKS, MAPPINGS, MEGAHERTZ, PARTS, SHOWN, TOGETHER, WIDE
 from step import machines
@@ -43,6 +43,7 @@ def page(results: Path) -> str:
         models=_models(tokens),
         clocks=_clocks(tokens),
         small=_small(small.CAMPAIGN.read(results, "small")),
+        valued=_valued(valued.CAMPAIGN.read(results, "valued")),
         layers=_layers(layers.CAMPAIGN.read(results, "layers")),
         rows=layers.ROWS,
         theirs="{} to {} %".format(*KEPT),
@@ -133,6 +134,13 @@ def _small(rows: Sequence[Row]) -> str:
         outputs = "equal" if row["outputs_equal"] == "True" else "**differ**"
         lines.append(f"| {row['point']} | {' | '.join(numbers)} | {outputs} |")
     return "\n".join(lines)
+
+
+def _valued(rows: Sequence[Row]) -> str:
+    """Outputs that are equal, and tokens that are those of torch, by models."""
+    return ", ".join(
+        "`{point}` {equal} of {outputs} outputs and {as_torch} of {tokens} tokens".format(**row) for row in rows
+    )
 
 
 def _layers(rows: Sequence[Row]) -> str:

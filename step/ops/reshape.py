@@ -66,7 +66,7 @@ class Reshape(Operator):
 
     def divides(self, inner: Dim) -> bool:
         """Whether no chunk of this dimension is left open, whatever the extents of symbols."""
-        return not inner.is_ragged and bool((inner.extent / self.chunk).is_integer)
+        return self.chunk == 1 or (not inner.is_ragged and bool((inner.extent / self.chunk).is_integer))
 
     def _split_type(self, stream: StreamType) -> tuple[StreamType, StreamType]:
         """Types of the outputs where nothing is padded."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from meaning.given import Given
 from meaning.nested import Nested, inside
-from step.language.types import Selector
+from step.language.types import Selector, is_dynamic
 from step.ops.reshape import Reshape
 
 
@@ -34,7 +34,7 @@ def meaning(operator: Reshape, given: Given, stream: Nested) -> list[Nested]:
             return 0
         return np.full(type_.element.shape, operator.pad).astype(type_.element.dtype.numpy)
 
-    filler = None if size == 1 else padding()
+    filler = None if size == 1 or is_dynamic(type_.element) else padding()
     flags = inside(type_.rank + 1, lambda _: np.array([[False]]), stream)
     return [
         inside(type_.rank, lambda row: cut(row, filler), stream),

@@ -12,6 +12,7 @@ from raising import raised
 from running import NUMBER, Bench, here, play, refusal
 
 from step.errors import InputError, StreamFault, TypeMismatch
+from step.functions import RetileRow
 from step.language.dims import format_shape
 from step.language.dtypes import BF16, BOOL, FP32, INT32
 from step.language.graph import Graph
@@ -43,6 +44,8 @@ REFUSED = [
      "reshape can pad a static tile, or a selector with 0, not (Tile(INT32, 1, 1), Tile(INT32, 1, 1)) with 0"),
     ("reshape", lambda b: b.graph.source("x", Selector(2), [2]).reshape(2, pad=1),
      "reshape can pad a static tile, or a selector with 0, not Selector(2) with 1"),
+    ("reshape", lambda b: b.source("x", "D", [5, "M"]).accum(RetileRow()).reshape(2),
+     "reshape can pad a static tile, or a selector with 0, not Tile(INT32, M/5, 1) with 0.0"),
     ("reshape", lambda b: b.source("x", "D", [4]).reshape(2, rank=1), "rank must be 0 to 0 here, not 1"),
     ("reshape", lambda b: b.source("x", "D", [4, 4]).reshape(2, rank=-1), "rank must be 0 to 1 here, not -1"),
     ("reshape", lambda b: b.source("x", "D", [5, 4]).reshape(2, rank=1),

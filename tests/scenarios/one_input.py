@@ -69,7 +69,7 @@ for _operator, _bare in (
 single("reshape", "flags", 1, "1 2 S1 3 4 5 6 S1 E1 D", lambda x: x.reshape(3)[1], _PAIRS)
 single("reshape", "dynamic-tiles", 1, "1 2 S1 3 S1 4 5 6 S1 7 S1 D",
        lambda x: x.accum(RetileRow()).reshape(2)[0].flatten(0, 1).flat_map(RetileStreamify(1, "row")),
-       Tile(BF16, 1, 2), [4, "M"])  # fmt: skip
+       Tile(BF16, 1, 4), [4, "M"])  # fmt: skip
 single("expand", "repeat-tuple", 1, "E1 1 2 S1 3 S1 D", lambda x: x.repeat(3), _COUPLE)
 single("flatten", "dense", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(0, 2), dims=["N", 2, 2])
 single("flatten", "dense-inner", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(0, 1), dims=["N", 2, 2])

@@ -125,13 +125,19 @@ def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) ->
 
 def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Netlist) -> PlacedChannel:
     producer, (consumer, port) = components[edge.producer[0]], edge.consumer
-    capacity = edge.depth + getattr(producer, "in_flight", 0)
+    capacity = edge.depth + getattr(producer, "in_flight", 0) + netlist.on_the_way(edge)
     spare = components[consumer].spare(port) if hasattr(components[consumer], "spare") else 0
     legal = re.sub(r"\W", "_", edge.name)
     ends = (netlist.graph.nodes[name] for name in (edge.producer[0], consumer))
     format, read_as = (TokenFormat.of(edge, netlist.at(each)) for each in ends)
     channel = ChannelFifo(
-        format, capacity, spare, deep=netlist.is_deep(edge), read_as=read_as, places=netlist.places(edge)
+        format,
+        capacity,
+        spare,
+        deep=netlist.is_deep(edge),
+        read_as=read_as,
+        places=netlist.places(edge),
+        hops=edge.hops,
     )
     return PlacedChannel(edge, format, channel, f"c{edge.index}_{legal}", capacity)
 

@@ -13,7 +13,7 @@ from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import Format, TokenFormat
 from hw.primitives.memories import Ram
-from hw.primitives.timing import becomes, countdown
+from hw.primitives.timing import becomes, countdown, delayed
 from hw.verilog.modules import Parametric, Spelling, spelled
 
 
@@ -68,6 +68,9 @@ class ChannelFifo(Parametric):
     ``read_as``: the format of the tokens where they are read, whose words may be wider or narrower. A header waits
     until wider words can be read without a gap. Narrower ones are read more slowly than others may be written, so there
     is room for the value that is being read.
+
+    ``hops``: registers on the way from the writer to the ring, and on that of a freed slot back. Nothing waits there:
+    a token on its way has a slot.
     """
 
     verilog_name = "Channel"
@@ -81,9 +84,10 @@ class ChannelFifo(Parametric):
         deep: bool = False,
         read_as: TokenFormat | None = None,
         places: int | None = None,
+        hops: int = 0,
     ) -> None:
         self._format, self._depth, self._spare = format, depth, spare if format.word_bits else 0
-        self._deep, self._gears = deep, None
+        self._deep, self._gears, self._hops = deep, None, hops
         if isinstance(format, TokenFormat) and read_as is not None and format.word_bits != read_as.word_bits:
             self._gears = format, read_as
             self._spare += read_as.words > format.words
@@ -92,7 +96,7 @@ class ChannelFifo(Parametric):
         self._places = self._most if places is None or not format.word_bits else places
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(reader))})
         bits = {"word_bits": format.word_bits or None, "header_bits": format.header.size}
-        slots = {"depth_tokens": depth, "spare_tokens": self._spare or None, "block_ram": deep}
+        slots = {"depth_tokens": depth, "spare_tokens": self._spare or None, "block_ram": deep, "hops": hops or None}
         span = format.span if isinstance(format, TokenFormat) and format.most_rows else None
         gears = dict(zip(("written", "read"), self._gears or (None, None), strict=True))
         few = self._places if self._places < self._most else None
@@ -100,8 +104,8 @@ class ChannelFifo(Parametric):
 
     @property
     def lag(self) -> int:
-        """The most cycles that a header waits for words that are gathered."""
-        return max(0, self._gears[0].words - self._gears[1].words) if self._gears else 0
+        """The most cycles that a header is on its way, and waits for words that are gathered."""
+        return self._hops + (max(0, self._gears[0].words - self._gears[1].words) if self._gears else 0)
 
     @property
     def spelling(self) -> Spelling:
@@ -114,7 +118,7 @@ class ChannelFifo(Parametric):
 
     @property
     def generic(self) -> ChannelFifo | None:
-        words, special = self._format.words, self._gears or self._format.most_rows
+        words, special = self._format.words, self._gears or self._format.most_rows or self._hops
         if special or self._places < self._most or not self._format.header.size or self._spare > 1:
             return None
         if self._depth == 1 or (self._depth == 2 and words & (words - 1)):
@@ -124,12 +128,14 @@ class ChannelFifo(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         leaves = Signal()
-        claimed = count(
-            m, "claimed", self._depth, up=self.i.claim, down=leaves
-        )  # slots that are occupied or spoken for
-        written: Value = self.i.valid
+        freed = delayed(m, leaves, self._hops, "freed")
+        claimed = count(m, "claimed", self._depth, up=self.i.claim, down=freed)  # slots that are occupied or spoken for
+        arriving: Value = delayed(m, self.i.valid, self._hops, "valid")
+        written, header = arriving, None
+        if self._format.header.size:
+            header = delayed(m, self.i.header, self._hops, "header", reset_less=True)
         if self._gears:
-            written = shown_later(m, self.i.valid, getattr(self.i, "header", None), gathering(*self._gears))
+            written = shown_later(m, arriving, header, gathering(*self._gears))
         shown = written
         if self._deep:
             shown = Signal(name="shown")
@@ -141,20 +147,20 @@ class ChannelFifo(Parametric):
             leaves.eq(self.o.valid & self.o.ready),
         ]
         if self._format.header.size:
-            write_place = place(m, "write_place", self._depth, self.i.valid)
+            write_place = place(m, "write_place", self._depth, arriving)
             read_place = place(m, "read_place", self._depth, leaves)
             headers = Ram(m, "headers", self._format.header.size, self._depth)
-            headers.write(self.i.valid, write_place, Value.cast(self.i.header))
+            headers.write(arriving, write_place, Value.cast(header))
             m.d.comb += Value.cast(self.o.header).eq(headers.read(read_place))
         if self._format.word_bits:
-            self._words(m)
+            self._words(m, arriving, header, delayed(m, self.i.word, self._hops, "word", reset_less=True))
         return m
 
-    def _words(self, m: Module) -> None:
+    def _words(self, m: Module, valid: Value, header: Any, arriving: Value) -> None:
         most, dynamic = self._format.words, self._format.most_rows > 0
         room = (self._depth + self._spare) * self._places
-        begins = self.i.valid & self.i.header.value
-        words = self._format.words_of(self.i.header.rows) if isinstance(self._format, TokenFormat) and dynamic else most
+        begins = valid & header.value
+        words = self._format.words_of(header.rows) if isinstance(self._format, TokenFormat) and dynamic else most
         if most == 1 and not dynamic:
             arrives = Signal()
             m.d.sync += arrives.eq(begins)
@@ -171,17 +177,17 @@ class ChannelFifo(Parametric):
             m.d.sync += address.eq(following)
             read_at = following if self._deep else address
         if gears is not None and gears.widens:
-            m.d.comb += self.o.word.eq(gears.gather(begins, arrives, slot, self.i.word, read_at))
+            m.d.comb += self.o.word.eq(gears.gather(begins, arrives, slot, arriving, read_at))
             return
         if gears or dynamic:
             m.d.sync += write_place.eq(Mux(begins, slot, write_place + 1))
         else:
             write_place = place(m, "word_place", room, arrives)
         if gears is not None:
-            word = gears.deal(arrives, write_place, self.i.word, self.o.open, oldest, self.o.offset)
+            word = gears.deal(arrives, write_place, arriving, self.o.open, oldest, self.o.offset)
         else:
             ring = Ram(m, "words", self._format.word_bits, room, deep=self._deep)
-            ring.write(arrives, write_place, self.i.word)
+            ring.write(arrives, write_place, arriving)
             word = ring.read(read_at)
         m.d.comb += self.o.word.eq(word)
 

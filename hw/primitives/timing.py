@@ -45,10 +45,10 @@ def counter(m: Module, extent: int, name: str, advance: Value, known: Value | No
     return count, last
 
 
-def delayed(m: Module, value: Value, cycles: int, name: str) -> Value:
+def delayed(m: Module, value: Any, cycles: int, name: str, *, reset_less: bool = False) -> Any:
     """``value`` as it was some cycles before."""
     for at in range(cycles):
-        register = Signal(value.shape(), name=f"{name}_{at + 1}")
+        register = Signal(value.shape(), name=f"{name}_{at + 1}", reset_less=reset_less)
         m.d.sync += register.eq(value)
         value = register
     return value

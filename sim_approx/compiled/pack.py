@@ -213,7 +213,7 @@ class Packed:
                 packed.extend(self._machine(machine))
         head = array("q", [len(channels), len(every)])
         self._places: list[int] = []
-        """Of each channel, where its space stands; its flags and its lag are the next numbers."""
+        """Of each channel, where its space stands; its flags, its lag and its hops are the next numbers."""
         filled = []
         for channel in every:
             self._places.append(len(head) + 1)
@@ -221,7 +221,8 @@ class Packed:
             gathering = (0, 0, 0) if channel.gathering is None else astuple(channel.gathering)
             watcher = watch.get(channel)
             flags = 0 if watcher is None else WATCHED | COUNTS_ROWS * watcher.rows
-            head.extend((channel.index, 0, flags, 0, channel.addresses, *gathering, *self._tokens(channel.tokens)))
+            head.extend((channel.index, 0, flags, 0, channel.hops, channel.addresses, *gathering))
+            head.extend(self._tokens(channel.tokens))
         self._filled = np.array(filled, np.int64)
         banks, buffers, self.tiles, self.token_notes, self.int_notes = (each.objects for each in self._shared.values())
         head.extend((len(banks), *(each.count for each in banks), len(buffers), len(self.tiles)))

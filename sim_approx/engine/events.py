@@ -224,11 +224,18 @@ class PythonEngine:
         for channel in self._freed:
             if self._log is not None and channel.index >= 0:
                 self._log.left.append((now, channel.index, 0))
-            channel.available = now + 1
-            channel.space += 1
-            if channel.writer.asleep:
-                self._try(channel.writer)
+            channel.available = channel.moved = now + 1
+            if channel.hops:
+                self.at(now + channel.hops, self._return, channel)
+            else:
+                self._return(channel)
         self._freed.clear()
+
+    def _return(self, channel: Channel) -> None:
+        """A freed slot may be claimed from the next cycle on."""
+        channel.space += 1
+        if channel.writer.asleep:
+            self._try(channel.writer)
 
     def _reopen(self, channel: Channel) -> None:
         channel.closed = False
@@ -240,7 +247,7 @@ class PythonEngine:
         now = self.clock.now
         if self._log is not None and channel.index >= 0:
             self._log.entered.append((now, channel.index, control_word(token)))
-        channel.entered_last = now
+        channel.moved = now + 1
         channel.coming += 1
         channel.peak = max(channel.peak, len(channel.tokens) + channel.coming)
         if lag := channel.lag_of(token):
@@ -284,7 +291,7 @@ class PythonEngine:
 
     def _stopped(self) -> int:
         """The first cycle after the last one in which anything moved on the channels of the program or in memory."""
-        moved = [max(each.available, each.entered_last + 1) for each in self._channels if each.index >= 0]
+        moved = [each.moved for each in self._channels if each.index >= 0]
         if self._memory is not None:
             moved += [self._memory.last_read, self._memory.last_write + 1]
         return max(moved, default=0)

@@ -17,6 +17,9 @@ PAGES = "pages of the scratchpad"
 WORKS = "works"
 """Why: an operator was occupied by a firing, which the next one had to wait for."""
 
+DISTANCE = "distance"
+"""Why: registers on the way through a channel kept a token, or a freed slot."""
+
 LATENCY = "latency"
 """Why: of what a machine does, until its tokens enter."""
 
@@ -78,6 +81,9 @@ class Causes:
         if channel < len(self._channels):
             return Cause(self.link(channel), "transit")
         return Cause(self._inside[channel], "transit inside")
+
+    def distance(self, channel: int) -> Cause:
+        return Cause(self.link(channel), DISTANCE)
 
     def full(self, channel: int) -> Cause:
         if channel in self._scratchpads:

@@ -13,15 +13,15 @@ import numpy as np
 from sim_approx.backend import Model, simulate
 from sim_approx.engine.record import RunRecord
 from sim_approx.explain.bandwidth import setting
-from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
+from sim_approx.explain.causes import BANDWIDTH, DISTANCE, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
 from sim_approx.explain.path import Path
 from sim_approx.placing.site import TimingOf
 from sim_approx.running.model_run import ModelRun
 from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.language.parameters import fits
-from step.lowering.by_operator import NUMBERS
-from step.lowering.fabric import LIMITS, OWN, FabricConfig, with_settings
+from step.lowering.by_operator import LANES, LINKS, NUMBERS
+from step.lowering.fabric import LIMITS, FabricConfig, with_settings
 from step.lowering.netlist import Netlist, lower
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Plan, Timing
@@ -132,6 +132,8 @@ def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:
     if cause.what == MEMORY:
         whys = {"memory.channels": (BANDWIDTH, DRAM), "memory.interval": (BANDWIDTH,)}
         return cause.why in {"outstanding": (LATENCY,), "memory.latency": (LATENCY,), **whys}.get(parameter, ())
+    if cause.why == DISTANCE:
+        return parameter == "hop"
     node = netlist.graph.nodes.get(cause.what)
     if node is None or cause.why not in (WORKS, LATENCY):
         return False
@@ -156,11 +158,13 @@ def _parameters(fabric: FabricConfig, *, memory: bool) -> Iterator[tuple[str, in
     for name, value in (("matmul_lanes", 2 * fabric.matmul_lanes), ("vector_lanes", 2 * fabric.vector_lanes)):
         if value <= LIMITS[name].most:
             yield name, value
-    for kind in OWN:
+    for kind in (LANES, LINKS):
         owned = getattr(fabric, kind).items()
         yield from ((f"{kind}.{name}", 2 * own) for name, own in owned if fits(2 * own, NUMBERS[kind]))
     if fabric.stages > 1:
         yield "stages", 1
+    if fabric.hop:
+        yield "hop", 0
     if not memory:
         return
     for name, value in (("outstanding", 2 * fabric.outstanding), ("memory.channels", 2 * fabric.memory.channels)):

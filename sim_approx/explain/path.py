@@ -14,8 +14,8 @@ from sim_approx.explain.occupation import by_number
 from sim_approx.placing.site import PlacedFabric
 from step.firing.machine import ENDS
 
-TRANSIT, LATENCY = len(Reason), len(Reason) + 1
-"""What an arrival is made of."""
+TRANSIT, LATENCY, DISTANCE = range(len(Reason), len(Reason) + 3)
+"""Parts of an arrival; a slot that was freed has a distance too."""
 NUMBERS = 1 << 32
 
 
@@ -66,20 +66,24 @@ def critical_path(fabric: PlacedFabric, record: RunRecord, cycles: int) -> Path:
     origins = np.append(on["cycle"][1:], on["cycle"][-1] - on["late"][-1])
     total = on["cycle"] - on["late"] - origins
     arrives = on["kind"] == Reason.ARRIVAL
-    lags = np.array([each.lag for each in fabric.all_channels] or [0])
-    numbers = np.where(arrives | (on["kind"] == Reason.FULL), on["number"], 0).astype(np.int64)
+    lags = np.array([each.lag - each.hops for each in fabric.all_channels] or [0])
+    hops = np.array([each.hops for each in fabric.all_channels] or [0])
+    passes = arrives | (on["kind"] == Reason.FULL)
+    numbers = np.where(passes, on["number"], 0).astype(np.int64)
     if fabric.memory:  # a beat has its address there; what arrived is what its port asks for
         places = {id(channel): place for place, channel in enumerate(fabric.all_channels)}
         asked = np.array([places[id(port.asks)] for port in fabric.memory.ports], np.int64)
         beats = on["machine"] >= memory
         numbers[beats] = asked[on["machine"][beats] - memory]
     transit = np.where(arrives, np.minimum(total, 1 + lags[numbers]), 0)
+    distance = np.where(passes, np.minimum(total - transit, hops[numbers]), 0)
     # Behind each other: what no event tells, what a token was on its way for, and the rest.
-    lengths = np.stack([on["late"], transit, total - transit], axis=1).ravel()
+    lengths = np.stack([on["late"], transit, distance, total - transit - distance], axis=1).ravel()
     from_machine = np.append(machines[1:], machines[-1])
     rest = np.where(arrives, LATENCY, on["kind"].astype(np.int64)) * NUMBERS
     rest += np.where(on["kind"] == Reason.FULL, numbers, from_machine)
-    codes = np.stack([Reason.CROWDED * NUMBERS + machines, TRANSIT * NUMBERS + numbers, rest], axis=1).ravel()
+    codes = [Reason.CROWDED * NUMBERS + machines, TRANSIT * NUMBERS + numbers, DISTANCE * NUMBERS + numbers, rest]
+    codes = np.stack(codes, axis=1).ravel()
     end = cycles - int(on["cycle"][0])
     beat = fabric.memory is not None and int(machines[0]) == memory
     lengths = np.append(end, lengths)
@@ -93,8 +97,8 @@ def critical_path(fabric: PlacedFabric, record: RunRecord, cycles: int) -> Path:
 
 
 def _cause(causes: Causes, kind: int, number: int) -> Cause:
-    if kind == TRANSIT:
-        return causes.transit(number)
+    if kind in (TRANSIT, DISTANCE):
+        return causes.transit(number) if kind == TRANSIT else causes.distance(number)
     return causes.latency(number) if kind == LATENCY else causes.of(Reason(kind), number)
 
 

@@ -56,7 +56,14 @@ class PlacedFabric:
         self.clock, self.tensors = CycleClock(), Tensors(netlist.graph, data)
         self.outputs, self.arrivals = dict[str, list[Token]](), dict[str, list[int]]()
         self.channels = [
-            Channel(each.depth, each.index, netlist.lag(each), netlist.gathering(each)) for each in netlist.channels
+            Channel(
+                each.depth + netlist.on_the_way(each),
+                each.index,
+                netlist.lag(each),
+                netlist.gathering(each),
+                each.hops,
+            )
+            for each in netlist.channels
         ]
         self.all_channels = list(self.channels)
         self.machines: list[Machine] = []

@@ -82,13 +82,15 @@ class Channel:
     ``tokens`` are those that can be read, ``space`` the slots that can be claimed. Tokens that are put go through
     ``entering`` and slots that are freed through ``freed``: the engine brings them back for the next cycle. They are
     seen ``lag`` cycles later, and tiles of dynamic size those of ``gathering`` besides: ``coming`` are those that
-    entered, and are not seen. Its values are ``addresses`` in memory times that number; 0: they are none.
+    entered, and are not seen. A freed slot comes back ``hops`` cycles later. ``moved``: the first cycle behind the last
+    one in which a token entered or left. Its values are ``addresses`` in memory times that number; 0: they are none.
     """
 
     capacity: int
     index: int = -1
     lag: int = 0
     gathering: Gathering | None = None
+    hops: int = 0
     space: int = field(init=False)
     coming: int = field(default=0, init=False)
     addresses: int = field(default=0, init=False)
@@ -100,7 +102,7 @@ class Channel:
     taken: int = field(default=0, init=False)
     peak: int = field(default=0, init=False)
     available: int = field(default=0, init=False)
-    entered_last: int = field(default=-1, init=False)
+    moved: int = field(default=0, init=False)
     reader: Machine = field(default_factory=lambda: NOBODY, init=False)
     writer: Machine = field(default_factory=lambda: NOBODY, init=False)
 

@@ -303,7 +303,7 @@ class Graph(GraphMethods):
                 raise GraphError(
                     f"feedback {edge.name!r} ({edge.location}) is read, but nobody writes it; close it with a stream"
                 )
-            stream = Stream(self, edge.source.producer, edge.source.port, edge.source.type, stream.depth)
+            stream = Stream(self, edge.source.producer, edge.source.port, edge.source.type, stream.depth, stream.hops)
         return stream
 
     def readers(self) -> dict[tuple[str, int], list[tuple[Node, int]]]:

@@ -20,6 +20,9 @@ from step.language.types import ElementType, Tuple
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+Hops = Annotated[int, Within(0, 1 << 10)]
+"""Number of registers on the way through a channel."""
+
 
 def stream_method(function: Method) -> Method:
     """Make ``function(stream, ...)`` callable as ``stream.function(...)``."""
@@ -48,6 +51,7 @@ class Stream(StreamMethods):
     ``port``: number of that node's output.
     ``type``: element type and shape.
     ``depth``: slots of the reader's channel; None for the fabric's default.
+    ``hops``: registers on the way through it; None for the fabric's default.
 
     >>> rows = Graph("rows").source("x", Tile(FP32, 1, 4), [3])
     >>> rows, rows.map(Add(), rows).element
@@ -59,6 +63,7 @@ class Stream(StreamMethods):
     port: int
     type: StreamType
     depth: int | None = None
+    hops: int | None = None
 
     @property
     def element(self) -> ElementType:
@@ -84,6 +89,11 @@ class Stream(StreamMethods):
     def buffered(self, depth: int) -> Stream:
         """The same stream for a reader whose channel has ``depth`` slots, at least 2."""
         return replace(self, depth=settled(depth, Annotated[int, Within(2)], "a channel's depth", ProgramError))
+
+    @checked
+    def distant(self, hops: int) -> Stream:
+        """The same stream for a reader so many ``hops`` away: registers in its channel, each a cycle there and back."""
+        return replace(self, hops=settled(hops, Hops, "a channel's hops", ProgramError))
 
     @checked
     def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:

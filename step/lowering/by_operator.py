@@ -1,4 +1,4 @@
-"""Parameters that single operators of a program have, in the place of those of the fabric."""
+"""Parameters that single operators or channels of a program have, in the place of those of the fabric."""
 
 from __future__ import annotations
 
@@ -7,25 +7,33 @@ from typing import Annotated, Any
 
 from step.errors import FabricError
 from step.language.parameters import Within, settled
+from step.language.stream import Hops
 
-LANES, LINKS = "lanes", "links"
+LANES, LINKS, HOPS = "lanes", "links", "hops"
 
 Lanes = Annotated[int, Within(1, 1 << 18, bits=32)]
 LinkBytes = Annotated[int, Within(1, 1 << 16, bits=8, power=True)]
 
-NUMBERS = {LANES: Annotated[int, Within(1, 1 << 18)], LINKS: Annotated[int, Within(1, 1 << 16, power=True)]}
-"""The numbers of each kind."""
+NUMBERS = {
+    LANES: Annotated[int, Within(1, 1 << 18)],
+    LINKS: Annotated[int, Within(1, 1 << 16, power=True)],
+    HOPS: Hops,
+}
+"""Numbers of each kind."""
+
+OWNERS = {LANES: "operator", LINKS: "operator", HOPS: "channel"}
+"""By kind, the part of a program that has a number."""
 
 
 class ByOperator(Mapping[str, int]):
-    """Numbers of a ``kind`` by the name of an operator. It does not change, and has a hash.
+    """Numbers of a ``kind`` by the name of an operator, or of a channel (`HOPS`). It does not change, and has a hash.
 
     Raises `FabricError` for what is no mapping, and for bad numbers; those of `LINKS` are powers of two.
     """
 
     def __init__(self, kind: str, numbers: Any) -> None:
         if not isinstance(numbers, Mapping):
-            raise FabricError(f"{kind} must be an object of numbers by the names of operators, not {numbers!r}")
+            raise FabricError(f"{kind} must be an object of numbers by the names of {OWNERS[kind]}s, not {numbers!r}")
         self._numbers = {
             name: settled(numbers[name], NUMBERS[kind], f"{kind}.{name}", FabricError) for name in sorted(numbers)
         }

@@ -12,8 +12,9 @@ from step.errors import FabricError
 from step.host.amounts import BYTES, BYTES_A_CYCLE, counted
 from step.language.arguments import Checked
 from step.language.parameters import Within, parameter_types, settle_parameters
+from step.language.stream import Hops
 from step.lowering.bus import BusConfig
-from step.lowering.by_operator import LANES, LINKS, ByOperator, Lanes, LinkBytes
+from step.lowering.by_operator import LINKS, OWNERS, ByOperator, Lanes, LinkBytes
 from step.lowering.dram import preset
 from step.lowering.limits import MOST_BITS, MOST_STAGES, check_names, unknown
 from step.lowering.machines import MACHINES, Card, machine_of
@@ -35,8 +36,11 @@ MASTERS = f"{MEMORY}.masters"
 
 WITH_UNIT = re.compile(r"[0-9.]+ ?[^0-9. ][^0-9]*")
 
-OWN = LANES, LINKS
-"""Parameters that are numbers by the names of operators."""
+OWN = tuple(OWNERS)
+"""Parameters that are numbers by the names of operators, or of channels."""
+
+OPTIONAL: Mapping[str, Any] = {MACHINE: None, "hop": 0}
+"""Parameters of which files do not speak where they have these values."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class FabricConfig(metaclass=Checked):
     ``stages``: cycles that an FP32 addition takes, 1 to 4; all arithmetic is cut into pipeline stages as finely.
     ``link_bytes``: bytes a cycle between two units; a power of two. Tiles with more bytes take several cycles.
     ``channel_depth``: slots of a channel whose depth the program does not set, >= 2.
+    ``hop``: registers on the way through a channel whose hops the program does not set. Each keeps a token for a cycle,
+    and a freed slot on its way back.
     ``block_ram_words``: a channel whose depth needs more words than these has them in block RAM, and shows a token a
     cycle later. So have loads, at no cost.
     ``outstanding``: tiles that an off-chip load may have in flight.
@@ -61,6 +67,7 @@ class FabricConfig(metaclass=Checked):
     ``lanes``: lanes of single operators by their name, in the place of both kinds above: ``{"gate": 4}``.
     ``links``: ``link_bytes`` of single operators, of all that they read and send: ``{"gate": 16}``. Buffers have the
     width of the operator that fills them.
+    ``hops``: hops of single channels by their name, over all others: ``{"gate": 3, "x_broadcast.1": 0}``.
     ``machine``: None, or the name of the machine (`step.machines`) that areas are compared with.
 
     Raises `FabricError` for parameters that no fabric has.
@@ -78,6 +85,7 @@ class FabricConfig(metaclass=Checked):
     stages: Annotated[int, Within(1, MOST_STAGES)] = 4
     link_bytes: LinkBytes = 64
     channel_depth: Annotated[int, Within(2, MOST_BITS, bits=1)] = 2
+    hop: Hops = 0
     block_ram_words: Annotated[int, Within(1, MOST_BITS)] = 16
     outstanding: Annotated[int, Within(1, 1 << 16)] = 8
     scratchpad_bytes: Annotated[int, Within(1, MOST_BITS // 8, bits=8)] = 65536
@@ -88,6 +96,7 @@ class FabricConfig(metaclass=Checked):
     arithmetic: Literal["rtl", "model"] = "rtl"
     lanes: Mapping[str, int] = field(default_factory=dict)
     links: Mapping[str, int] = field(default_factory=dict)
+    hops: Mapping[str, int] = field(default_factory=dict)
     machine: str | None = None
 
     def __post_init__(self) -> None:
@@ -107,7 +116,7 @@ class FabricConfig(metaclass=Checked):
         own = matmul, vector, link_bytes
         if own not in self._made:
             self._made[own] = replace(
-                self, lanes={}, links={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link_bytes
+                self, lanes={}, links={}, hops={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link_bytes
             )
         return self._made[own]
 
@@ -128,14 +137,13 @@ class FabricConfig(metaclass=Checked):
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, as saved with a program; without a bus, or a machine, it does not speak of one."""
+        """Plain data, as saved with a program; without a bus, a machine or hops, it does not speak of them."""
         data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: asdict(self.memory)}
         if self.memory.bus is None:
             del data[MEMORY]["bus"]
-        if self.machine is None:
-            del data[MACHINE]
         own = {kind: dict(data.pop(kind)) for kind in OWN}
-        return data | {kind: numbers for kind, numbers in own.items() if numbers}
+        told = {name: value for name, value in data.items() if name not in OPTIONAL or value != OPTIONAL[name]}
+        return told | {kind: numbers for kind, numbers in own.items() if numbers}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> FabricConfig:
@@ -155,7 +163,7 @@ LIMITS: Mapping[str, Within] = {
 
 def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig:
     """``fabric`` with some parameters replaced; raises `FabricError` for unknown names and bad values."""
-    data: dict[str, Any] = {kind: {} for kind in OWN} | fabric.to_json()
+    data: dict[str, Any] = {kind: {} for kind in OWN} | OPTIONAL | fabric.to_json()
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
@@ -175,17 +183,14 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
         if name == MASTERS:
             data[MEMORY] = asdict(MemoryConfig.from_json(data[MEMORY]).of_masters(_masters(text)))
             continue
-        *groups, leaf = name.split(".")
+        *groups, leaf = name.split(".", 1 if name.startswith(tuple(f"{kind}." for kind in OWN)) else -1)
         target: Any = data
         for group in groups:
             target = target.get(group) if isinstance(target, dict) else None
-        known = groups in ([LANES], [LINKS]) or (isinstance(target, dict) and target.get(leaf) is not None)
+        known = (groups and groups[0] in OWN) or (isinstance(target, dict) and target.get(leaf) is not None)
         if not known or isinstance(target.get(leaf), dict):
-            raise unknown(
-                "fabric",
-                name,
-                [*_names(data), MEMORY, MACHINE, BANDWIDTH, MASTERS, *(f"{kind}.OPERATOR" for kind in OWN)],
-            )
+            single = (f"{kind}.{of.upper()}" for kind, of in OWNERS.items())
+            raise unknown("fabric", name, [*_names(data), MEMORY, MACHINE, BANDWIDTH, MASTERS, *single])
         target[leaf] = _value(name, text, groups == [LINKS] or leaf.endswith("bytes"))
     return FabricConfig.from_json(data)
 

@@ -124,6 +124,12 @@ def slots_in_flight(latency: int, interval: int) -> int:
     return latency // interval
 
 
+def slots_on_the_way(hops: int, words: int) -> int:
+    """Slots beside its depth that a channel has for values of so many ``words`` that pass its ``hops``, and for freed
+    slots that come back: with them hops take no throughput."""
+    return -(-2 * hops // words)
+
+
 def link_words(element: ElementType | None, link_bytes: int, rows: int = 0) -> int:
     """Cycles that a value of ``element``, with so many ``rows`` where these are dynamic, takes on a link: 1 or more."""
     return max(1, data_words(element, link_bytes, rows))

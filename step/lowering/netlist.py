@@ -21,7 +21,16 @@ from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Tile, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.links import Gathering, Port, check_depths, deciding, link_words, needed_ports, rows_behind
+from step.lowering.links import (
+    Gathering,
+    Port,
+    check_depths,
+    deciding,
+    link_words,
+    needed_ports,
+    rows_behind,
+    slots_on_the_way,
+)
 from step.lowering.off_chip import MemoryConfig
 from step.ops.broadcast import Broadcast
 
@@ -36,8 +45,8 @@ class Channel:
     """A FIFO from output ``producer`` to input ``consumer`` (node name and port each).
 
     ``depth`` is what the program or the fabric asks for; the capacity adds the slots that the producer's latency
-    needs. ``carries``: values have data, else nobody needs it and there is only control. ``rows`` are those of a tile
-    of dynamic size for which a slot has room.
+    needs, and those for its ``hops``, registers on the way. ``carries``: values have data, else nobody needs it and
+    there is only control. ``rows`` are those of a tile of dynamic size for which a slot has room.
     """
 
     index: int
@@ -48,6 +57,7 @@ class Channel:
     depth: int
     carries: bool
     rows: int
+    hops: int = 0
 
     @property
     def element(self) -> ElementType | None:
@@ -160,14 +170,19 @@ class Netlist:
         """Values besides its depth for which ``channel`` has places: that of which narrower words are still read."""
         return int(self.words(channel, channel.consumer[0]) > self.words(channel, channel.producer[0]))
 
+    def on_the_way(self, channel: Channel) -> int:
+        """Slots of ``channel`` for its hops."""
+        return slots_on_the_way(channel.hops, self.words(channel))
+
     def lag(self, channel: Channel) -> int:
-        """Cycles that tokens are seen in ``channel`` later than others: words are in block RAM, or narrow ones are
-        gathered to wide ones that the reader reads without a gap. See `gathering` for tiles of dynamic size."""
+        """Cycles that tokens are seen in ``channel`` later than others: it has hops, words are in block RAM, or narrow
+        ones are gathered to wide ones that the reader reads without a gap. See `gathering` for tiles of dynamic size.
+        """
         written, read = self.widths(channel)
         waits = 0
         if channel.element is not None and written < read and not is_dynamic(channel.element):
             waits = link_words(channel.element, written) - link_words(channel.element, read)
-        return self.is_deep(channel) + waits
+        return channel.hops + self.is_deep(channel) + waits
 
     def gathering(self, channel: Channel) -> Gathering | None:
         """Wait of a tile of dynamic size that is read in wider words than it is written in."""
@@ -225,7 +240,8 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     ``graph``: the `Graph`, which is checked.
     ``fabric``: the `FabricConfig`.
 
-    Raises the errors of `step.language.validate.check` and `check_depths`.
+    Raises the errors of `step.language.validate.check` and `check_depths`, and `FabricError` for hops of a channel
+    that there is not.
 
     >>> [(channel.name, channel.depth) for channel in step.lower(graph, FabricConfig()).channels]
     [('x', 2), ('accum_0', 2)]
@@ -245,7 +261,10 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     for at, (stream, reader) in enumerate(ends):
         name, depth = lowered.stream_name(*stream.key), stream.depth or fabric.channel_depth
         rows, carries = fabric.dynamic_rows, reader in needed
-        channels.append(Channel(at, name, stream.key, reader, stream.type, depth, carries, rows))
+        hops = fabric.hops.get(name, fabric.hop if stream.hops is None else stream.hops)
+        channels.append(Channel(at, name, stream.key, reader, stream.type, depth, carries, rows, hops))
+    if absent := sorted(set(fabric.hops) - {each.name for each in channels}):
+        raise FabricError(unknown("channel", absent[0], sorted(each.name for each in channels)))
     netlist = Netlist(lowered, fabric, tuple(lowered), tuple(channels), deciding(lowered))
     netlist = netlist.with_depths(graph.depths) if graph.depths else netlist
     return netlist.with_most_rows(graph.most_rows) if graph.most_rows else netlist
@@ -278,6 +297,6 @@ def insert_broadcasts(graph: Graph) -> Graph:
             for port, stream in enumerate(node.inputs):
                 origin = graph.resolve(stream)
                 producer = copies.get((*origin.key, name, port), origin.key)
-                inputs.append(Stream(result, *producer, origin.type, stream.depth))
+                inputs.append(Stream(result, *producer, origin.type, stream.depth, stream.hops))
             result.nodes[name] = Node(name, node.operator, tuple(inputs), node.output_types, node.location)
     return result

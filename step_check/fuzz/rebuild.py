@@ -135,7 +135,7 @@ class _Rebuilding(Playback):
 
     def _read(self, stream: Stream) -> Stream:
         found = self.streams[self.changes.instead.get(stream.key, stream.key)]
-        return found if stream.depth is None else found.buffered(stream.depth)
+        return replace(found, depth=stream.depth, hops=stream.hops)
 
 
 def _type(graph: Graph, key: Key) -> StreamType:

@@ -141,11 +141,11 @@ def test_a_path_is_as_good_as_its_text(several: Path, tmp_path: Path) -> None:
 # -- options --------------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, "
+    "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, hop, block_ram_words, outstanding, "
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
-ALL = f"{KNOWN}, memory, machine, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR"
+ALL = f"{KNOWN}, memory, machine, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR, hops.CHANNEL"
 
 
 def test_a_short_name_of_a_setting_works_with_a_hint(step: Step) -> None:
@@ -229,7 +229,7 @@ SETTINGS_OF_DRAM = [
     ("memory.dram.group_beats=64", "memory.dram.group_beats must be at most the 32 beats of a row, not 64"),
     ("memory.dram.rcd=4",
      "fabric has no parameter 'memory.dram.rcd'; did you mean 'memory.dram.trcd'? "
-     f"it has {KNOWN}, {DRAM}, memory, machine, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR"),
+     f"it has {KNOWN}, {DRAM}, {ALL.removeprefix(KNOWN + ', ')}"),
 ]  # fmt: skip
 ARGUMENTS = [
     ("rows", "an argument must be NAME=VALUE, not 'rows'"),

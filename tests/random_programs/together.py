@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import scenarios
+from far import far
 from farm import farm
 from scenarios import Inputs, Scenario
 
@@ -53,8 +54,9 @@ def deadlocks(seed: int, fabric: FabricConfig) -> bool:
     return Simulator(program).attempt().result.status == Status.DEADLOCK
 
 
-def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
-    """RTL against both engines (every token in the same cycle) and oracle (outputs), for programs that do not deadlock.
+def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC, hops: int | None = None) -> Together:
+    """RTL against both engines (every token in the same cycle) and oracle (outputs), for programs that do not deadlock;
+    with random ``hops`` of this seed.
 
     Raises `Disagreement` with the seeds, or that of the program whose tokens differ between the engines.
     """
@@ -62,6 +64,7 @@ def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
     kept = [seed for seed in seeds if seed not in left_out]
     program = farm("random", [Scenario(f"seed{seed}", "random", partial(inputs_of, seed)) for seed in kept])
     program.fabric = with_rows(fabric, program.graph, MOST_ROWS)
+    program = program if hops is None else far(program, hops)
     try:
         exact = check_meaning(program, check_exact(program))
     except (StepError, OfBackEnds, Disagreement) as error:

@@ -251,7 +251,7 @@ GENERATED = [
     (lambda g: g.graph.turns(10**30), f"a selector must have at most 65,536 targets, not {10**30:,}"),
 ]  # fmt: skip
 
-FABRIC = "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, memory, arithmetic, lanes, links, machine"  # noqa: E501
+FABRIC = "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, hop, block_ram_words, outstanding, scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, memory, arithmetic, lanes, links, hops, machine"  # noqa: E501
 MEMORY = "beat_bytes, channels, interval, latency, interleave, dram, bus"
 HBM2 = PRESETS["hbm2"].dram
 assert HBM2 is not None

@@ -232,7 +232,7 @@ struct Engine {
         machine.asleep = true;
         if (recorder) recorder->wants(channel, channel.is_closed(now) ? SENDING : FULL);
         if (channel.is_closed(now)) wake(machine, channel.open_from);
-        else if (int32_t(channel.stored) < channel.capacity) wake(machine, now + 1);
+        else if (int32_t(channel.stored) < channel.capacity) wake(machine, channel.back_at());
         else channel.writer_waits = true;
         return BLOCKS;
     }
@@ -526,7 +526,7 @@ struct Engine {
 
     __attribute__((noinline)) void wake_writer(Channel& channel) {
         channel.writer_waits = false;
-        wake(*channel.writer, now + 1);
+        wake(*channel.writer, now + 1 + channel.hops);
     }
 
     void log_sent(const Channel& channel, const Token& token, int64_t seen, int64_t lag) {
@@ -562,8 +562,11 @@ struct Engine {
     bool is_quiet(int64_t limit) const {
         for (const auto& each : machines)
             if (each->due != NEVER || (each->asleep && each->free_from >= limit)) return false;
-        for (const Channel& each : channels)
+        for (const Channel& each : channels) {
             if (each.last_change() >= limit) return false;
+            // A slot that comes back wakes who sleeps.
+            if (each.hops && each.taken && each.freed_at + each.hops + each.writer->asleep >= limit) return false;
+        }
         return !memory || memory->is_idle();
     }
 

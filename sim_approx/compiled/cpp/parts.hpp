@@ -36,6 +36,7 @@ struct alignas(64) Channel {
     int64_t taken = 0, freed_at = -1, open_from = 0;
     uint32_t stored = 0, peak = 0;
     int32_t capacity = 0, delay = 1;  // the last one: cycles from a firing to its token being seen
+    uint16_t hops = 0;                // cycles that a freed slot is on its way back
     bool reader_waits = false, writer_waits = false;
     bool unread = false, watched = false, logged = false, special = false;  // the last one: any of the three, or sized
     bool counts_rows = false;  // those of its tiles are shown to who watches it
@@ -43,7 +44,7 @@ struct alignas(64) Channel {
 
     Slot* ring;
     int64_t size = 0, known = 0;  // of all tokens that came, so many are known to have entered
-    int32_t lag = 0;  // so many cycles later than it could be a token is seen
+    int32_t lag = 0;   // so many cycles later than it could be a token is seen
     int64_t row_bits = 0, narrow = 0, wide = 0;  // and tiles of dynamic size besides: `step.lowering.links.Gathering`
     int64_t next_seen = 0;  // of a sized one: what is sent next is seen when the words of the token before have passed
     Machine *reader = nullptr, *writer = nullptr;
@@ -63,7 +64,7 @@ struct alignas(64) Channel {
 
     // Whether a token may be put in cycle `now`.
     bool has_room(int64_t now) {
-        return !is_closed(now) && (__builtin_expect(uint64_t(tail->since - FREE) <= uint64_t(now), true) || grows());
+        return !is_closed(now) && (__builtin_expect(uint64_t(back_at()) <= uint64_t(now), true) || grows());
     }
 
     // Of those stored, how many are known to have entered.
@@ -81,10 +82,11 @@ struct alignas(64) Channel {
     // The cycle since which the token in front has been there for the reader.
     int64_t available() const { return std::max(freed_at + 1, head->since); }
 
-    // The first cycle behind the last one in which anything happened here that is seen outside.
-    int64_t settled() const {
-        return stored ? std::max(available(), entry(at(stored - 1))) : freed_at + 1;
-    }
+    // The first cycle behind the last one in which a token entered or left.
+    int64_t settled() const { return std::max(freed_at + 1, stored ? entry(at(stored - 1)) : 0); }
+
+    // The cycle from which on the slot that was freed first may be claimed, where none is new.
+    int64_t back_at() const { return tail->since - FREE; }
 
     // Of those stored, how many are seen in cycle `now`.
     uint32_t seen(int64_t now) const {
@@ -122,7 +124,7 @@ struct alignas(64) Channel {
 
     __attribute__((always_inline)) void remove(int64_t now) {
         if (stored > peak) rise(now);
-        head->since = FREE + now + 1;
+        head->since = FREE + now + 1 + hops;
         head = head->next();
         taken++;
         stored--;

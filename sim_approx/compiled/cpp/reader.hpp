@@ -136,6 +136,7 @@ struct Reader {
             int64_t flags = next();
             channel.watched = flags & 1, channel.logged = flags & 2, channel.counts_rows = flags & 4;
             channel.lag = int32_t(next());
+            channel.hops = uint16_t(next());
             channel.addresses = next();
             channel.row_bits = next(), channel.narrow = next(), channel.wide = next();
             channel.special = channel.unread || channel.watched || channel.logged;

@@ -44,9 +44,9 @@ class Recorder {
     void takes(const Channel& channel, int64_t now) {
         int32_t at = number(channel);
         put_by_[at].pop_front();
-        Taken& taken = taken_by_[at];
-        if (taken.cycle != now) taken.before = taken.event;
-        taken.event = count_, taken.cycle = now;
+        std::deque<Taken>& taken = taken_by_[at];
+        while (taken.size() > 1 && taken[1].cycle + channel.hops < now) taken.pop_front();
+        taken.push_back({count_, now});
     }
 
     void reserves(const Channel& channel) { reserved_by_[number(channel)] = count_; }
@@ -140,11 +140,19 @@ class Recorder {
         Bound bound = {AFTER, NOBODY, 0};
     };
 
-    // The event that took a token last, in this cycle, and the one in an earlier cycle.
+    // An event that took a token. Of each channel those are kept whose slots are on their way back, and the one before.
     struct Taken {
-        int32_t event = NOBODY, before = NOBODY;
-        int64_t cycle = -1;
+        int32_t event;
+        int64_t cycle;
     };
+
+    // The last event that took a token from `channel` whose slot is back before the cycle `now`.
+    int32_t took(int32_t channel, int64_t now) const {
+        const auto& taken = taken_by_[channel];
+        auto is_back = [&](const Taken& each) { return each.cycle + first_[channel].hops < now; };
+        auto found = std::find_if(taken.rbegin(), taken.rend(), is_back);
+        return found == taken.rend() ? NOBODY : found->event;
+    }
 
     struct Beat {
         int32_t event = NOBODY;
@@ -153,7 +161,7 @@ class Recorder {
 
     const Channel* first_ = nullptr;
     std::vector<std::deque<int32_t>> put_by_;
-    std::vector<Taken> taken_by_;
+    std::vector<std::deque<Taken>> taken_by_;
     std::vector<int32_t> reserved_by_, wanted_;
     std::vector<Last> of_;
     std::vector<Beat> granted_, beat_;
@@ -175,8 +183,7 @@ class Recorder {
         auto found = last.kind == ARRIVAL ? std::find_if(last.wanted.begin(), last.wanted.end(), has_come) : last.wanted.begin();
         last.awaited = found == last.wanted.end() ? last.wanted[0] : *found;
         const auto& puts = put_by_[last.awaited];
-        const Taken& taken = taken_by_[last.awaited];
-        int32_t origin = last.kind == FULL      ? (taken.cycle == now ? taken.before : taken.event)
+        int32_t origin = last.kind == FULL      ? took(last.awaited, now)
                          : last.kind == SENDING ? reserved_by_[last.awaited]
                          : puts.empty()         ? NOBODY
                                                 : puts.front();

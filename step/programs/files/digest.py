@@ -5,21 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from step.language.graph import Graph
+from step.language.stream import Stream
 from step.lowering.fabric import FabricConfig
 from step.programs.data.inputs import BoundInputs
 from step.programs.data.npz import arrays_of
 
 
 def graph_digest(graph: Graph) -> str:
-    """Digest of the operators of ``graph`` with their names, parameters, inputs, depths and types."""
+    """Digest of the operators of ``graph`` with their names, parameters, inputs, depths, hops and types."""
     text = "\n".join(
-        f"{node.name} {node.operator!r} {[(*each.key, each.depth) for each in node.inputs]} "
+        f"{node.name} {node.operator!r} {[_channel(each) for each in node.inputs]} "
         f"{[str(each) for each in node.output_types]}"
         for node in graph
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _channel(stream: Stream) -> tuple[Any, ...]:
+    """The channel that a reader of ``stream`` asks for."""
+    asked = *stream.key, stream.depth
+    return asked if stream.hops is None else (*asked, stream.hops)
 
 
 def data_digest(graph: Graph, data: BoundInputs) -> str:

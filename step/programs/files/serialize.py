@@ -164,7 +164,10 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
                 "op": node.operator.name,
                 "parameters": _parameters(node.operator),
                 "inputs": [
-                    {"stream": str(each)} | ({"depth": each.depth} if each.depth else {}) for each in node.inputs
+                    {"stream": str(each)}
+                    | ({"depth": each.depth} if each.depth else {})
+                    | ({} if each.hops is None else {"hops": each.hops})
+                    for each in node.inputs
                 ],
                 "outputs": _types_to_json(node.output_types),
                 "source": str(node.location),
@@ -245,7 +248,8 @@ class _Reading:
                     _feedback(self.edges[0], self.graph)
                 raise GraphError(f"{reads}, which nobody writes")
             stream = self.written(entry["stream"])
-            inputs.append(stream.buffered(entry["depth"]) if "depth" in entry else stream)
+            stream = stream.buffered(entry["depth"]) if "depth" in entry else stream
+            inputs.append(stream.distant(entry["hops"]) if "hops" in entry else stream)
         operator = _construct(operator_named(node["op"]), node["parameters"], self.graph)
         outputs = self.graph.add(operator, inputs, name=node["name"], location=Location.read(node["source"]))
         self.streams |= {str(output): output for output in outputs}

@@ -48,8 +48,8 @@ class MultiplyAccumulate(Parametric):
 
 
 class IntegerMultiplyAccumulate(Parametric):
-    """``result`` = ``sum`` (INT32) + ``first`` (INT8) * ``second`` (of ``bits``), modulo 2^32; ``sum`` comes a cycle
-    later.
+    """``result`` = ``sum`` (of ``width`` bits) + ``first`` (INT8) * ``second`` (of ``bits``), modulo 2^width; ``sum``
+    comes a cycle later.
 
     Of ``pairs`` (of 4 bits) there are two: one multiplier has the product of ``first`` and both, `APART` bits apart.
     There is no ``fresh``: gates in front of its addition would be one for each bit.
@@ -63,10 +63,11 @@ class IntegerMultiplyAccumulate(Parametric):
     APART = 12
     """Bits of a product of 8 and 4 bits."""
 
-    def __init__(self, bits: int = 8, *, pairs: bool = False) -> None:
-        self.pairs, count = pairs, 1 + pairs
-        super().__init__({"sum": In(32 * count), "first": In(8), "second": In(bits * count), "result": Out(32 * count)})
-        self.parameters = {"bits": bits, "pairs": pairs}
+    def __init__(self, bits: int = 8, *, pairs: bool = False, width: int = 32) -> None:
+        self.pairs, self.width, count = pairs, width, 1 + pairs
+        sums = width * count
+        super().__init__({"sum": In(sums), "first": In(8), "second": In(bits * count), "result": Out(sums)})
+        self.parameters = {"bits": bits, "pairs": pairs, "width": width}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -80,6 +81,6 @@ class IntegerMultiplyAccumulate(Parametric):
             return m
         # The upper product lacks 1 where the lower one is negative; a bit below its sum carries it in.
         low, high = product[: self.APART].as_signed(), product[self.APART - 1 :].as_signed()
-        carried = Cat(C(1, 1), self.sum[32:]) + high
-        m.d.comb += self.result.eq(Cat((self.sum[:32] + low)[:32], carried[1:33]))
+        width, carried = self.width, Cat(C(1, 1), self.sum[self.width :]) + high
+        m.d.comb += self.result.eq(Cat((self.sum[:width] + low)[:width], carried[1 : width + 1]))
         return m

@@ -23,14 +23,14 @@ def lane_of(plan: MatmulPlan, *, pairs: bool = False) -> Lane:
     second = plan.operands[1].dtype
     if second is BF16:
         return MultiplyAccumulate(plan.arrangement.stages, plan.terms)
-    return IntegerMultiplyAccumulate(second.bits, pairs=pairs)
+    return IntegerMultiplyAccumulate(second.bits, pairs=pairs, width=plan.sum_bits)
 
 
 def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working, fresh: Value) -> Value:
     """The sums that leave the lanes, of ``scalars`` a cycle behind ``order``; where ``fresh``, from zero on."""
     shape, lane = plan.arrangement, lane_of(plan)
     first_bits, second_bits = (each.dtype.bits * plan.terms for each in plan.operands)
-    sums = Signal(shape.lanes * 32)
+    bits, sums = plan.sum_bits, Signal(shape.lanes * plan.sum_bits)
     wanted = lane.product_cycles + any(plan.deep_operands) + 1  # cycles from the order to when a state is wanted
     state = _state(m, plan, lane, order, fresh, sums, wanted)
     begins = delayed(m, fresh, wanted, "fresh") if lane.begins else None
@@ -40,12 +40,15 @@ def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working
         m.d.comb += [
             unit.first.eq(scalars[0].word_select(i, first_bits)),
             unit.second.eq(scalars[1][j * second_bits : (j + count) * second_bits]),
-            unit.sum.eq(state[number * 32 : (number + count) * 32]),
-            sums[number * 32 : (number + count) * 32].eq(unit.result),
+            unit.sum.eq(state[number * bits : (number + count) * bits]),
+            sums[number * bits : (number + count) * bits].eq(unit.result),
         ]
         if begins is not None:
             m.d.comb += unit.fresh.eq(begins)
-    return _rounded(m, sums) if plan.result.dtype is BF16 else sums
+    if plan.result.dtype is BF16:
+        return _rounded(m, sums)
+    narrow = (sums.word_select(lane, bits) for lane in range(shape.lanes))
+    return Cat(Cat(each, each[-1].replicate(32 - bits)) for each in narrow)
 
 
 def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Working, fresh: Value, sums: Value, wanted: int) -> Value:

@@ -82,8 +82,12 @@ class Picked(Store):
         for words in self._words:
             element = Signal(sum(map(len, words)))
             self._m.d.comb += element.eq(Cat(words))
-            found.append(Array(self._parts(element))[number])
-        return found[0] if len(found) == 1 else Array(found)[copy]
+            found.append(_one_of(self._parts(element), number))
+        return _one_of(found, copy)
+
+
+def _one_of(values: Sequence[Value], number: Value) -> Value:
+    return values[0] if len(values) == 1 else Array(values)[number]
 
 
 class Groups(NamedTuple):

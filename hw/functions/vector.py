@@ -112,7 +112,7 @@ class VectorDatapath(Datapath):
         toggles = self.start if self.plan.most_rows else None
 
         def groups(element: Value) -> list[Value]:
-            return [self._group(element, operand, at) for at in range(self.groups)]
+            return [self._group(element, operand, at) for at in range(store.read.count)]
 
         found = regrouped(m, name, store, groups, (valid, number, word), read, toggles)
         return delayed(m, found, 1, f"{name}_group")

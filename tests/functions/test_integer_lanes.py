@@ -44,6 +44,18 @@ def test_lane(bits: int, pairs: bool) -> None:
     assert got == [int.from_bytes(each.astype("<u4").tobytes(), "little") for each in wanted[kept]]
 
 
+@pytest.mark.parametrize(("bits", "pairs"), LANES)
+def test_lane_of_narrow_sums(bits: int, pairs: bool) -> None:
+    width, given, wanted = 18, *vectors(bits, pairs, 500)
+    kept, mask = slice(64_000, None), (1 << 18) - 1
+
+    def packed(sums: np.ndarray) -> list[int]:
+        return [sum(int(each) % (mask + 1) << width * at for at, each in enumerate(row)) for row in sums[kept]]
+
+    rows = {"sum": packed(given["sum"]), **{name: given[name][kept].tolist() for name in ("first", "second")}}
+    assert played(IntegerMultiplyAccumulate(bits, pairs=pairs, width=width), rows)[1:] == packed(wanted)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("bits", "pairs"), LANES)
 def test_all_products_and_millions_of_sums_in_verilator(bits: int, pairs: bool, tmp_path: Path) -> None:

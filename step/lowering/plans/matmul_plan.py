@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from step.language.dtypes import FP32, INT32
+from step.language.dtypes import FP32
 from step.lowering.plans.blocks import Arrangement, banks_of, memory_of
 from step.lowering.plans.parts import Circuit, Memory, Part, computation
 from step.lowering.plans.plan import DatapathPlan, Timing
@@ -66,7 +66,10 @@ class MatmulPlan(DatapathPlan):
         shape, dtype = self.arrangement, self.operands[1].dtype
         multipliers = -(-shape.block_cols // self.neighbours) * shape.block_rows * self.terms
         yield Circuit(computation("fused_products" if self.terms > 1 else "multiply", dtype), multipliers)
-        yield Circuit(computation("add", FP32 if dtype.is_float else INT32), shape.lanes)
+        if dtype.is_float:
+            yield Circuit(computation("add", FP32), shape.lanes)
+        else:
+            yield Circuit("matmul.sum_bits", self.sum_bits * shape.lanes)
         yield Circuit(computation("round", self.result.dtype), shape.lanes * self.rounds)
         yield Circuit("matmul", amounts={"reduce": self.reduce, "dynamic": self.fewer})
         for port, operand in enumerate(self.operands):
@@ -76,13 +79,21 @@ class MatmulPlan(DatapathPlan):
             ports = self.terms * (shape.block_cols if port else shape.block_rows)
             yield memory_of(operand, self.banks[port], self.copies[port], ports, deep=self.deep_operands[port])
         if self.reduce or (shape.inner > 1 and self.turns[1] != shape.stages):
-            yield Memory(32 * shape.lanes, self.sums, deep=self.deep_sums)
-            yield Circuit("matmul.kept_sums", 32 * shape.lanes)
+            yield Memory(self.sum_bits * shape.lanes, self.sums, deep=self.deep_sums)
+            yield Circuit("matmul.kept_sums", self.sum_bits * shape.lanes)
         if self.shifts:
             yield Circuit("matmul.shifted_bits", self.result.bits)
         else:
             per_word = self.result.word_bits // min(self.result.dtype.bits, self.result.word_bits)
             yield memory_of(self.result, self.result_banks, self.results, per_word, deep=self.deep_results)
+
+    @property
+    def sum_bits(self) -> int:
+        """Bits of a sum: of integers those that the products of one element need, which leave as `INT32`."""
+        left, right = self.operands
+        if right.dtype.is_float or self.reduce:
+            return 32
+        return min(32, left.dtype.bits + right.dtype.bits + (left.cols - 1).bit_length())
 
     @property
     def sizes(self) -> range:

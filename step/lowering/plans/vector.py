@@ -136,7 +136,8 @@ class VectorPlan(DatapathPlan):
         copies = schedule.copies(self.gathering, self.initiation_interval)
         if self.most_rows:  # tiles of one row follow each other at once
             copies = 1 if self.gathering == 1 else 2
-        return Store(operand.parts, Parts(self.groups, self.lanes * operand.dtype.bits), copies, self._repeats(operand))
+        groups = 1 if operand.scalars == 1 else self.groups  # all alike, where one scalar is repeated
+        return Store(operand.parts, Parts(groups, self.lanes * operand.dtype.bits), copies, self._repeats(operand))
 
     @property
     def result_store(self) -> Store | None:

@@ -118,7 +118,8 @@ def test_a_constant_of_many_bits() -> None:
     """Its table is a number of more digits than Python writes by itself."""
     graph, rows = Graph("table"), [[(row * 64 + col) * 2654435761 % 2**32 for col in range(64)] for row in range(16)]
     graph.constant(rows, dtype=UINT32, reference=graph.source("x", Tile(UINT32), [2]), name="many").sink("y")
-    (text,) = (each for name, each in emit(lower(graph, FABRIC), probes=False).files.items() if "units/generate" in name)
+    files = emit(lower(graph, FABRIC), probes=False).files
+    (text,) = (each for name, each in files.items() if "units/generate" in name)
     assert f"{rows[15][63]:08x}{rows[15][62]:08x}" in text
 
 

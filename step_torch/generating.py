@@ -37,6 +37,14 @@ from step_torch.tiling import Tiling
 SMALL = FabricConfig(matmul_lanes=32, vector_lanes=32, link_bytes=32, memory=MemoryConfig(beat_bytes=32))
 """A fabric for models of a few thousand parameters."""
 
+SHOWING = 2
+"""Layers whose run shows the depths of channels that any number of equal layers needs.
+
+With two, each round of a row through a layer waits for one of the two before it. With more, it waits for an earlier
+one, whose row lies in a buffer with room for all. A deadlock is a circle of waits, and channels are short: one of many
+layers is there with two, while rows of the prompt are in both, or behind that.
+"""
+
 
 @dataclass(frozen=True)
 class LanguageModel:
@@ -175,15 +183,25 @@ class LanguageModel:
         batch = self.batch(prompt, count, slots=slots, past=past, every=every, chunk=chunk)
         self._check([] if end is None else [end])
         kind = {"values": values, "is_drawn": sampling is not None, "with_scores": scores}
-        program = self._program(tiling or Tiling(), fabric, batch.slots, chunk, **kind)
+        made = tiling or Tiling(), fabric, batch.slots, chunk
+        program = self._program(*made, **kind)
         held = sum(each.nbytes for name, each in program.inputs.items() if values and "_cache_" in name)
         what = f"a run with caches of {self.room:,} tokens in {self.parts.count} layers"
         check_fits(2 * held, what, "capture the model with less room")
-        # A deadlock shows while rows of the prompt are in all layers, or behind that.
-        begins = replace(batch, requests=[Request(self._begins(chunk), 2)] * batch.slots)
-        short = replace(program, inputs={**program.inputs, **begins.inputs(None, sampling)})
+        short = self.first(SHOWING)
+        begins = replace(batch, requests=[Request(short._begins(chunk), 2)] * batch.slots, layers=short.parts.count)
+        shown = program if short is self else short._program(*made, **kind)
+        shown = replace(shown, inputs={**shown.inputs, **begins.inputs(None, sampling)})
         given = {**program.inputs, **caches, **batch.inputs(end, sampling)}
-        return replace(program, inputs=given, graph=with_depths(short).graph)
+        graph = replace(program.graph, depths=with_depths(shown).graph.depths)
+        return replace(program, inputs=given, graph=graph)
+
+    def first(self, layers: int) -> LanguageModel:
+        """The model with so many of its layers, of which each is one that repeats."""
+        if self.parts.count <= layers:
+            return self
+        own = {name: each[:layers] for name, each in self.parts.parameters.items()}
+        return replace(self, parts=replace(self.parts, count=layers, parameters=own))
 
     def chosen(self, tiling: Tiling | None = None, fabric: FabricConfig = SMALL) -> tuple[Tiling, str]:
         """``tiling`` with what it leaves open, as `program` has it on ``fabric``, and a note on that."""

@@ -12,6 +12,9 @@ from amaranth.lib.wiring import In, Out
 
 from hw.verilog.modules import Parametric
 
+DEEPEST = 300
+"""Operators one in the other: some more are too deep for Python, in which Amaranth goes through them."""
+
 
 class ProgramStatus(Parametric):
     """Gathers the status of ``units`` units, two cycles later.
@@ -45,5 +48,8 @@ class ProgramStatus(Parametric):
 
 
 def _any(values: Iterable[Value]) -> Value:
-    """All of ``values``, or-ed."""
-    return reduce(or_, values, Const(0))
+    """All of ``values``, or-ed: so many at a time as Amaranth can have one in the other."""
+    found = list(values)
+    while len(found) > DEEPEST:
+        found = [_any(found[at : at + DEEPEST]) for at in range(0, len(found), DEEPEST)]
+    return reduce(or_, found, Const(0))

@@ -24,6 +24,7 @@ from typing import Any
 from amaranth._toolchain.yosys import YosysBinary, find_yosys
 from amaranth.hdl import UnusedElaboratable
 
+from hw.verilog.digits import any_length
 from hw.verilog.laid_out import laid_out, with_parameters
 from hw.verilog.modules import UNITS, Parametric
 from hw.verilog.rtlil import plain_rtlil
@@ -221,7 +222,8 @@ def summary(kind: str) -> str:
 
 def numbers(parameters: Mapping[str, Any]) -> str:
     """A comment with all ``parameters``."""
-    return comment(f"  {line}" for name, value in parameters.items() for line in _lines(name, value))
+    with any_length():
+        return comment(f"  {line}" for name, value in parameters.items() for line in _lines(name, value))
 
 
 def comment(lines: Any) -> str:

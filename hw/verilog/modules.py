@@ -23,6 +23,7 @@ from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, ResetSigna
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from hw.verilog.digits import any_length
 from step.language.dtypes import DType
 from step.lowering.plans.words import Words
 
@@ -156,9 +157,7 @@ class Parametric(wiring.Component):
     simulated: ClassVar[bool] = False
     """Whether its Verilog is for simulation only, beside other sources of the design."""
 
-    _MustUse__silence = (
-        True  # made to be asked for its name and ports, and often not elaborated: Amaranth need not warn
-    )
+    _MustUse__silence = True  # made for its name and ports, and often not elaborated: Amaranth need not warn
 
     def __new__(cls, *args: Any, **others: Any) -> Self:
         component: Self = super().__new__(cls, *args, **others)
@@ -179,7 +178,8 @@ class Parametric(wiring.Component):
     @property
     def key(self) -> str:
         """The parameters as a text: what has equal ones, and one class, is equal."""
-        return repr({name: _stable(value) for name, value in self.parameters.items()})
+        with any_length():
+            return repr({name: _stable(value) for name, value in self.parameters.items()})
 
     verilog_name: ClassVar[str] = ""
     """Name of the component in Verilog, in camel case, where that is not the name of its class."""

@@ -84,9 +84,11 @@ class QuantizedProduct(Product):
         blocks = -(-extent // size)
 
         def form(data: np.ndarray) -> np.ndarray:
-            groups = (unpacked(data) if bits == 4 else data).reshape(extent, count, -1)
+            apart = bits == 4 and data.shape[-1] % count > 0  # groups begin amid a byte
+            groups = (unpacked(data) if apart else data).reshape(extent, count, -1)[:, number::units]
+            groups = unpacked(groups) if bits == 4 and not apart else groups
             groups = np.pad(groups, [(0, blocks * size - extent), (0, 0), (0, 0)], "edge")
-            turned = groups.reshape(blocks, size, count, -1)[:, :, number::units].transpose(0, 2, 3, 1)
+            turned = groups.reshape(blocks, size, *groups.shape[1:]).transpose(0, 2, 3, 1)
             return packed(turned) if bits == 4 else turned
 
         name = f"by_{size}" + f"_{number}_of_{units}" * (units > 1)

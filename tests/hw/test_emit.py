@@ -28,7 +28,7 @@ from hw.verilog.modules import Parametric
 from step.errors import FabricError
 from step.functions.matmul import Matmul
 from step.host.installing import MANIFEST
-from step.language.dtypes import BF16, FP32
+from step.language.dtypes import BF16, FP32, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
@@ -112,6 +112,15 @@ def test_equal_units_share_a_module(graph: Graph) -> None:
     assert modules["linear_off_chip_load_0"] == modules["linear_off_chip_load_1"]
     assert modules["pa"] == modules["pb"]
     assert len([name for name in design.files if name.startswith("units/promote_")]) == 1
+
+
+def test_a_constant_of_many_bits() -> None:
+    """Its table is a number of more digits than Python writes by itself."""
+    graph, rows = Graph("table"), [[(row * 64 + col) * 2654435761 % 2**32 for col in range(64)] for row in range(16)]
+    graph.constant(rows, dtype=UINT32, reference=graph.source("x", Tile(UINT32), [2]), name="many").sink("y")
+    files = emit(lower(graph, FABRIC), probes=False).files
+    (text,) = (each for name, each in files.items() if "units/generate" in name)
+    assert f"{rows[15][63]:08x}{rows[15][62]:08x}" in text
 
 
 def test_the_sidecar_describes_the_design(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from assembly import Assembly
 from cases import cases
 from driving import drive
 
 from hw.fabric import elaborate
 from hw.firing.status import ProgramStatus
+from hw.verilog.convert import ModuleLibrary
 from step.language.dtypes import FP32
 from step.language.faults import Fault
 from step.language.graph import Graph
@@ -43,6 +45,16 @@ def seen(status: ProgramStatus, faults: dict[int, int], finished: set[int]) -> t
 )  # fmt: skip
 def test_the_first_fault_in_the_order_of_the_program(faults: Any, finished: Any, expected: Any) -> None:
     assert seen(ProgramStatus(5, 2), faults, finished) == expected
+
+
+def test_many_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 700 is in Verilog, in groups of as many as are not too deep for Python; three at a time mean the same."""
+    library = ModuleLibrary()
+    name = library.require(ProgramStatus(700, 1))
+    assert library.texts()[name].text.count("10'h2bb") == 1
+    monkeypatch.setattr("hw.firing.status.DEEPEST", 3)
+    assert seen(ProgramStatus(11, 1), {10: 4, 7: 5}, {0}) == (1, 5, 7)
+    assert seen(ProgramStatus(11, 1), {10: 4}, set()) == (0, 4, 10)
 
 
 def test_a_program_without_units_is_done() -> None:

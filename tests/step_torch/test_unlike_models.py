@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 from cases import cases
 
+import step
 import step_torch
-from step.errors import InputError
+from step.errors import Deadlock, InputError
 from step_torch.agreement import agreements
 from step_torch.archive import read_archive
+from step_torch.depths import with_depths
 from step_torch.generating import LanguageModel, run
 from step_torch.tiling import Tiling
 
@@ -79,6 +82,27 @@ def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: P
         tokens = model.batch(prompt, 4, chunk=chunk).written(outputs.pop("tokens"), 0)
         found.append([tokens, *(np.asarray(each).tobytes() for each in outputs.values())])
     assert found[0] == found[1] and len(found[0][0]) == 4
+
+
+@pytest.mark.parametrize("options", [{}, {"chunk": 4}, {"slots": 2}], ids=["rows", "chunks", "texts"])
+def test_two_layers_show_the_depths_of_more(options: dict[str, int], tmp_path: Path) -> None:
+    """Four find the same by runs of their own, and eight end with them."""
+    made = capturing.small("Olmo2", **{**capturing.COMMON, "num_hidden_layers": 2})
+    model = LanguageModel.load(step_torch.capture_decoding(made, tmp_path / "model.pt2", room=34))
+    for layers in (4, 8):
+        own = {name: each * (layers // 2) for name, each in model.parts.parameters.items()}
+        more = replace(model, parts=replace(model.parts, count=layers, parameters=own))
+        prompt, count = more._begins(options.get("chunk", 1)), 2
+        texts = ([prompt] * 2, [count] * 2) if "slots" in options else (prompt, count)
+        program = more.program(*texts, **options)
+        assert program.graph.depths == {"linear_product_broadcast.2": 4}
+        bare = replace(program, graph=replace(program.graph, depths={}))
+        if layers == 4:
+            assert with_depths(bare).graph.depths == program.graph.depths
+        else:
+            assert step.run(program, "approx").cycles
+            with pytest.raises(Deadlock):
+                step.run(bare, "approx")
 
 
 @pytest.mark.parametrize("name", families.WRITING)

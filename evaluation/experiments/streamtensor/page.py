@@ -107,7 +107,7 @@ def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[
 
 
 def _first(prompts: Sequence[Row]) -> str:
-    """What the times to the first token are."""
+    """Times to the first token."""
     if len(prompts) < 2:
         return "at most as long as its prompt takes token by token, of which each waits for the one before"
     lengths = ", ".join(row["prompt"] for row in prompts)

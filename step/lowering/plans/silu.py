@@ -9,7 +9,7 @@ from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
 
 def plan(function: Function, application: Application) -> VectorPlan:
-    """As any function of scalars: SiLU takes three cycles, cut at the table and behind it, and two per further stage.
+    """A plan as for all functions of scalars: SiLU takes three cycles, cut at the table and behind it, and two per stage more.
 
     The logistic function takes three cycles more than `FabricConfig.stages`.
     """

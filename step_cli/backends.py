@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.lowering.netlist import Netlist
 from step.programs.prepare import Prepared
 from step.running.backend import able, backend, names
@@ -53,11 +53,9 @@ def check_takes(name: str, need: str, wrong: str) -> None:
 def operator_names(text: str) -> list[str]:
     """The names of operators in ``a,b,c``; raises `InputError` where one is missing, or there twice."""
     found = [each.strip() for each in text.split(",")]
-    if not all(found):
-        raise InputError(f"names of operators must be parted by commas, as in a,b, not {text!r}")
+    expect(all(found), f"names of operators must be parted by commas, as in a,b, not {text!r}", InputError)
     for name in found:
-        if found.count(name) > 1:
-            raise InputError(f"the operator {name} is there twice in {text!r}")
+        expect(found.count(name) <= 1, f"the operator {name} is there twice in {text!r}", InputError)
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from step.errors import FabricError, FormatError, InputError
+from step.errors import FabricError, FormatError, InputError, expect
 from step.host.amounts import PERCENT, Quantity
 from step.host.pairs import Fits, pairs
 from step.host.paths import named_file
@@ -38,8 +38,7 @@ class Amount(click.ParamType):
             return float(value)
         what = "it" if param is None else param.opts[-1]
         found = self._unit.amount(value, what)
-        if found < self._least:
-            raise InputError(f"{what} must be at least {self._least:g}, not {value!r}")
+        expect(found >= self._least, f"{what} must be at least {self._least:g}, not {value!r}", InputError)
         return found if self._unit.of else float(found)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
-from step.errors import FormatError, InputError
+from step.errors import FormatError, InputError, expect
 from step.host.paths import named_file
 from step.language.arguments import Checked
 from step.language.parameters import Count, settle_parameters, settled
@@ -108,15 +108,12 @@ def read_configuration(path: Path | str) -> Configuration:
     'Mixtral-8x7B'
     """
     data = plain_json(named_file(path, "a configuration"), "configuration of a model")
-    if not isinstance(data, dict):
-        raise FormatError(f"{path} must have an object with a model's dimensions, not {data!r}")
+    expect(isinstance(data, dict), f"{path} must have an object with a model's dimensions, not {data!r}", FormatError)
     wanted = [each.name for each in fields(Configuration)]
     for name in data:
-        if name not in wanted:
-            raise FormatError(f"{path}: a configuration has no {name!r}; it has {', '.join(wanted)}")
+        expect(name in wanted, f"{path}: a configuration has no {name!r}; it has {', '.join(wanted)}", FormatError)
     for name in wanted:
-        if name not in data:
-            raise FormatError(f"{path}: the configuration has no {name!r}")
+        expect(name in data, f"{path}: the configuration has no {name!r}", FormatError)
     try:
         return Configuration(**data)
     except InputError as error:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from step.errors import FormatError, InputError
+from step.errors import FormatError, InputError, expect
 from step.language.parameters import Within, settled
 from step.programs.data.npz import read_arrays
 from step_models.checking import as_array, require, workload
@@ -81,8 +81,7 @@ def read_routing(path: Path | str, experts: int, experts_per_token: int | None =
     (64, 2)
     """
     arrays = read_arrays(path)
-    if "data" not in arrays:
-        raise FormatError(f"{path} must have an array 'data', not {', '.join(arrays) or 'nothing'}")
+    expect("data" in arrays, f"{path} must have an array 'data', not {', '.join(arrays) or 'nothing'}", FormatError)
     try:
         return check_routing(arrays["data"], experts, experts_per_token, name=f"{path}: 'data'")
     except InputError as error:

@@ -10,7 +10,7 @@ from cosim.board.batches import Batch, batch_of, batches_source, results_bytes
 from cosim.board.folder import Folder, Options, write_folder
 from cosim.board.memory import contents, wanted
 from cosim.building.design import Hierarchy, load_design
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.progress import Progress, silent
 from step.host.texts import copied, write_files
 from step.language.tokens import Token
@@ -37,10 +37,8 @@ def litex_options(options: Options) -> Options:
     width = options.bus.bytes
     if not NARROWEST <= width <= WIDEST:
         raise InputError(f"--target litex takes buses of {NARROWEST} to {WIDEST} bytes, not {width}: give --bytes 32")
-    if not options.streams:
-        raise InputError("--target litex has nobody at the edge: leave out --streams edge")
-    if options.base is not None:
-        raise InputError(f"--target litex has memory at {MEMORY:#x}: leave out --base")
+    expect(options.streams, "--target litex has nobody at the edge: leave out --streams edge", InputError)
+    expect(options.base is None, f"--target litex has memory at {MEMORY:#x}: leave out --base", InputError)
     return replace(options, base=MEMORY, bus=replace(options.bus, address_bits=ADDRESS_BITS))
 
 

@@ -15,7 +15,7 @@ from cosim.testbench.data import all_ones, packed_tiles
 from hw.dma.images import sink_tokens, source_images
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_tiles, unpack_tiles
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.language.faults import rows_of
 from step.language.graph import Node
 from step.language.tiling import TiledTensor
@@ -84,8 +84,7 @@ def check_places(placed: Sequence[PlacedImage], bases: Mapping[str, int], board:
     """
     names = [each.name for each in placed]
     for name in bases:
-        if name not in names:
-            raise InputError(f"the board has no image {name!r}; it has {', '.join(names)}")
+        expect(name in names, f"the board has no image {name!r}; it has {', '.join(names)}", InputError)
     found = [replace(each, address=bases.get(each.name, each.address)) for each in placed]
     for each in found:
         if each.address % board.beat_bytes:

@@ -17,7 +17,7 @@ from cosim.building.build import Build, build
 from cosim.building.design import load_design
 from cosim.running.bench_run import broken_off, simulator_environment
 from hw.registers.wrapper import BoardDesign
-from step.errors import EnvironmentProblem, SimulationError
+from step.errors import EnvironmentProblem, SimulationError, expect
 from step.host.process import spawned
 from step.host.progress import Progress, silent
 from step.host.texts import write_files
@@ -64,8 +64,7 @@ class BoardProcess:
         self.ask("begin", plan)
 
     def ask(self, what: str, given: Any = None) -> Any:
-        if not self._end.alive:
-            raise SimulationError("the simulation of the board is over; make another Board")
+        expect(self._end.alive, "the simulation of the board is over; make another Board", SimulationError)
         try:
             self._connection.send((what, given))
             return self._connection.recv()

@@ -20,7 +20,7 @@ from cosim.building.toolchain import Toolchain
 from cosim.running.run_files import RawRun, look_at_sinks, read_run
 from hw.links.layout import output_formats
 from hw.links.packing import pack_tiles, pack_transfers
-from step.errors import FabricError, InputError, SimulationError
+from step.errors import FabricError, InputError, SimulationError, expect
 from step.host.files import FULL, check_writable, full_disk, has_room
 from step.host.paths import named_file
 from step.host.process import how_ended, run_logged
@@ -167,8 +167,7 @@ def wave_kind(waves: Path | None) -> str | None:
     if waves is None:
         return None
     kind = named_file(waves, "waves", ".vcd", ".fst").suffix.removeprefix(".")
-    if not waves.absolute().parent.is_dir():
-        raise InputError(f"waves can not go to {waves}: {waves.parent} is no directory")
+    expect(waves.absolute().parent.is_dir(), f"waves can not go to {waves}: {waves.parent} is no directory", InputError)
     try:
         check_writable(waves)
     except OSError as error:
@@ -189,8 +188,7 @@ def write_inputs(
         if name not in names:
             raise InputError(f"the fabric has no source {name!r}; it has {', '.join(sorted(names)) or 'none'}")
     for port in design.sources:
-        if port.name not in sources:
-            raise InputError(f"source {port.name!r} has no tokens")
+        expect(port.name in sources, f"source {port.name!r} has no tokens", InputError)
         (directory / f"source.{port.name}").write_bytes(_stream_bytes(port, sources[port.name]))
     if design.has_memory:
         beats, beat = max(1, design.memory["beats_total"]), design.memory["beat_bytes"]

@@ -15,7 +15,7 @@ from cosim.building.design import load_design
 from cosim.building.toolchain import find_toolchain, plain
 from cosim.running.bench_run import cocotb_environment
 from cosim.running.run_files import read_run
-from step.errors import SimulationError, StepError
+from step.errors import SimulationError, StepError, expect
 from step.host.texts import filled, write_files
 
 
@@ -37,8 +37,7 @@ def report(origin: Path, directory: Path) -> str:
     run = read_run(load_design(origin), directory)
     sinks = ", ".join(f"{name} {len(tokens)} tokens" for name, tokens in run.sinks.items())
     text = f"{run.status} after {run.cycles} cycles at {run.cycles_per_second:,.0f} cycles/s; {sinks or 'no sinks'}"
-    if run.status != "finished":
-        raise SimulationError(text)
+    expect(run.status == "finished", text, SimulationError)
     return text
 
 

@@ -1,4 +1,4 @@
-"""What `step fit` finds beside random choices: its neighbours, or any of the same widths, links and memories.
+"""Results of `step fit` beside random choices: its neighbours, or any of the same widths, links and memories.
 
     python -m benchmarks.fit [PROGRAM] [--choices 2000] [--seed 0] [--minutes 15] [--anywhere]
 

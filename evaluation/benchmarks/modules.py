@@ -123,7 +123,7 @@ def experts(function: Callable[..., Tensor]) -> nn.Module:
 
 
 def two_towers(user: nn.Module, item: nn.Module, x: Tensor, y: Tensor) -> Tensor:
-    """How alike two of them are."""
+    """Likeness of two of them."""
     return (functional.normalize(user(x), dim=-1) * functional.normalize(item(y), dim=-1)).sum(-1, keepdim=True)
 
 
@@ -334,7 +334,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], Shapes]] = {
 
 
 def told(name: str, folder: Path) -> str:
-    """How exact the module is, or why it does not import."""
+    """Exactness of the module, or why it does not import."""
     make, shapes = MODULES[name]
     torch.manual_seed(0)
     path = folder / "module.pt2"

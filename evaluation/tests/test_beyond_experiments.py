@@ -1,4 +1,4 @@
-"""Where techniques pay: points run and are kept, factors are the right way round, and the page is that of the rows."""
+"""Techniques that pay: points run and are kept, factors are the right way round, and the page is that of the rows."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_a_page_without_results_has_the_claims(tmp_path: Path) -> None:
 
 
 def test_queues_decide_whether_turns_are_slow() -> None:
-    """What the page says of Fig. 15: with four elements a channel nothing of the published gain is left."""
+    """The page on Fig. 15: with four elements a channel nothing of the published gain is left."""
     gains = queues.gains(queues.CAMPAIGN.read(RESULTS, "15"))
     assert gains.keys() == {(batch, depth) for batch in queues.BATCHES for depth in queues.DEPTHS}
     assert gains[64, 1] > 1.3 and all(gains[batch, 4] < 1 for batch in queues.BATCHES)

@@ -1,4 +1,4 @@
-"""What the techniques of `benchmarks.techniques` save, and that each is exact in RTL."""
+"""Savings of the techniques of `benchmarks.techniques`, and that each is exact in RTL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of its sources the digest of a result sees."""
+"""Sources that the digest of a result sees."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_code_does(before: str, after: str) -> None:
 
 
 def test_a_change_throws_away_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of code of the fast model or of a file of its own; words of these and code of others do not."""
+    """Code of the fast model, or of a file of its own, changes it; words of these and code of others do not."""
     (file := tmp_path / "file.py").write_text(CODE)
     found = list[str]()
     for changed in ("", "sim_approx", "step_cli", "file"):
@@ -67,7 +67,7 @@ def test_a_change_throws_away_results(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_results_are_made_of_nothing_else() -> None:
-    """What the fast model imports decides its results, but for errors, files, samples and formats of files."""
+    """Imports of the fast model decide its results, but for errors, files, samples and formats of files."""
     code = "import sys, sim_approx.backend; print(*(each for each in sys.modules if each.startswith(('step', 'sim_'))))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     known = (*sources.MADE_OF["fabric"], "step.errors", "step.host", "step_check.samples")

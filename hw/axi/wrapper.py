@@ -51,7 +51,9 @@ def wrapped(
     top.instances.append(Instance("fabric", Written(fabric), connections, "the fabric"))
     top.ports |= {f"base_{image.name}": ("input", bus.address_bits) for image in board.images}
     add_streams(top, netlist, board)
-    limited = [each for each in board.ports if limits and _is_limited(board, each)]
+    served = {at for stream in board.streams for at in stream.images}  # DMA knows its own limits
+    ours = (each for each in board.ports if limits and each.image not in served)
+    limited = [each for each in ours if board.images[each.image].limited]
     for each in limited:
         _add_limit(top, board, each)
     _add_status(top, netlist, board, limited)
@@ -73,12 +75,6 @@ def wrapped(
         top.gathered["probe_writing"] = writing or ["1'd0"]
         top.gathered["fabric_done"] = ["probe_finished"]
     return top
-
-
-def _is_limited(board: BoardPlan, port: BoardPort) -> bool:
-    """Whether it is that of a store with a limit; DMA knows its own."""
-    streams = {at for stream in board.streams for at in stream.images}
-    return board.images[port.image].limited and port.image not in streams
 
 
 def _add_limit(top: Structure, board: BoardPlan, port: BoardPort) -> None:

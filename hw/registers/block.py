@@ -13,7 +13,7 @@ from typing import Any
 
 from hw.verilog.laid_out import laid_out
 from hw.verilog.structure import Structure
-from step.errors import BuildError, EnvironmentProblem
+from step.errors import BuildError, EnvironmentProblem, expect
 from step.host.files import tool_environment
 from step.lowering.registers import WORD, Field, FieldAccess, Register
 
@@ -155,8 +155,7 @@ def _flattened(name: str, text: str, directory: Path) -> str:
     script = f"read_verilog -sv in.sv; {passes}; write_verilog -sv -noattr out.sv"
     command = [sys.executable, "-c", _YOSYS, "-q", "-p", script]
     ran = subprocess.run(command, cwd=directory, env=tool_environment(), capture_output=True, text=True)
-    if ran.returncode:
-        raise BuildError(f"Yosys does not read the registers:\n{ran.stderr}{ran.stdout}")
+    expect(not ran.returncode, f"Yosys does not read the registers:\n{ran.stderr}{ran.stdout}", BuildError)
     (module,) = re.findall(r"^module \w+\(.*?^endmodule$", (directory / "out.sv").read_text(), re.MULTILINE | re.DOTALL)
     return laid_out(module)
 

@@ -18,7 +18,7 @@ from sim_approx.engine.record import NOBODY
 from sim_approx.explain.causes import BANKS, Causes
 from sim_approx.explain.explanation import Explanation
 from sim_approx.explain.occupation import occupied
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.lowering.netlist import Netlist
 from step.running.result import Activity, RunResult
 
@@ -41,8 +41,7 @@ class Window:
         """The window of a run of ``cycles`` cycles; raises `InputError` where there are none."""
         if last is not None and last < first:
             raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
-        if first >= cycles:
-            raise InputError(f"the run has {cycles} cycles, so there is no cycle {first}")
+        expect(first < cycles, f"the run has {cycles} cycles, so there is no cycle {first}", InputError)
         return cls(first, cycles if last is None else min(cycles, last + 1))
 
 

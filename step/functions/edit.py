@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 
-from step.errors import TypeMismatch
+from step.errors import TypeMismatch, expect
 from step.language.dtypes import UINT32, DType, dtype_of
 from step.language.function import NUMBER, MapFunction, Sample, below, mismatch
 from step.language.types import ElementType, Tile
@@ -116,8 +116,7 @@ class FilterLastTile(MapFunction):
         return Sample(cls(random.choice([0.0, 1.0]), axis), (element, NUMBER), {1: below(6)})
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        if self.axis not in ("row", "col"):
-            raise TypeMismatch(f'filter_last_tile needs axis to be "row" or "col", not {self.axis!r}')
+        expect(self.axis in ("row", "col"), f'filter_last_tile needs axis to be "row" or "col", not {self.axis!r}')
         match inputs:
             case (Tile() as tile, count) if count == Tile(UINT32):
                 padding(self, tile.dtype, self.pad)

@@ -10,7 +10,7 @@ import sympy
 
 from step.language import numerics
 from step.language.dims import Shape
-from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32, dtype_of
+from step.language.dtypes import ORDERED, UINT32, dtype_of
 from step.language.function import AccumFunction, Sample, mismatch
 from step.language.parameters import Count
 from step.language.types import ElementType, Tile, Tuple
@@ -47,7 +47,7 @@ class MaxIndex(AccumFunction):
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tuple:
         match inputs:
-            case (Tile() as values, Tile() as indices) if values.dtype in (BF16, FP32, INT8, INT32):
+            case (Tile() as values, Tile() as indices) if values.dtype in ORDERED:
                 if values.is_static and indices == Tile(UINT32, values.rows, values.cols):
                     return Tuple(
                         tuple(Tile(each.dtype, each.rows, each.shape[1] * self.k) for each in (values, indices))

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from step.errors import TypeMismatch
+from step.errors import expect
 from step.language.dims import Dim, Shape, dim, product
 from step.language.function import AccumFunction, FlatMapFunction, Sample, mismatch, one_tile
 from step.language.parameters import Count
@@ -103,10 +103,8 @@ class RetileStreamify(FlatMapFunction):
     def _split(self, inputs: tuple[ElementType, ...]) -> tuple[Tile, Dim]:
         """Type of the pieces, and their number."""
         tile = one_tile(self, inputs, "one tile")
-        if self.axis not in ("row", "col"):
-            raise TypeMismatch(f'retile_streamify needs axis to be "row" or "col", not {self.axis!r}')
-        if self.rank not in (0, 1):
-            raise TypeMismatch(f"retile_streamify needs rank to be 0 or 1, not {self.rank!r}")
+        expect(self.axis in ("row", "col"), f'retile_streamify needs axis to be "row" or "col", not {self.axis!r}')
+        expect(self.rank in (0, 1), f"retile_streamify needs rank to be 0 or 1, not {self.rank!r}")
         rows, cols = tile.rows, tile.cols
         extent = rows if self.axis == "row" else cols
         if not extent.is_static and (self.axis != "row" or self.chunk != 1):

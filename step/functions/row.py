@@ -9,17 +9,15 @@ import numpy as np
 import sympy
 
 from step.language import fused, numerics
-from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32, DType
-from step.language.function import Function, MapFunction, Sample, mismatch, wrong_parameter
+from step.language.dtypes import BF16, FP32, INT32, ORDERED, UINT32, DType
+from step.language.function import Function, MapFunction, Sample, one_tile, wrong_parameter
 from step.language.types import ElementType, Tile
 
 
 def _tile_of_rows(function: Function, inputs: tuple[ElementType, ...]) -> Tile:
     """The one tile among ``inputs``; raises `TypeMismatch` where it is not one of numbers, with columns."""
-    match inputs:
-        case (Tile() as tile,) if tile.dtype in (BF16, FP32, INT8, INT32) and tile.cols.is_static and int(tile.cols):
-            return tile
-    raise mismatch(function, "1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1", inputs)
+    wanted = "1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1"
+    return one_tile(function, inputs, wanted, lambda one: one.dtype in ORDERED and one.cols.is_static and int(one.cols))
 
 
 class _OfRows(MapFunction):

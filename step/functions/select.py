@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import TypeMismatch
+from step.errors import TypeMismatch, expect
 from step.language import numerics
 from step.language.dims import Shape
-from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, dtype_of
-from step.language.function import NUMBER, AccumFunction, MapFunction, Sample, below, mismatch
+from step.language.dtypes import BOOL, ORDERED, UINT32, dtype_of
+from step.language.function import NUMBER, AccumFunction, MapFunction, Sample, below, mismatch, one_tile
 from step.language.parameters import Count
 from step.language.types import ElementType, Selector, Tile
 
@@ -179,17 +179,14 @@ class TopK(MapFunction):
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
         row = element
         if not isinstance(row, Tile) or int(row.rows) > 1:
-            row = Tile(random.choice([BF16, FP32, INT8, INT32]), 1, random.randint(1, 5))
+            row = Tile(random.choice(ORDERED), 1, random.randint(1, 5))
         return Sample(cls(random.randint(1, int(row.cols))), (row,))
 
     def result_type(self, *inputs: ElementType) -> Selector:
-        match inputs:
-            case (Tile() as tile,) if tile.dtype in (BF16, FP32, INT8, INT32) and tile.is_static and tile.shape[0] == 1:
-                targets = tile.shape[1]
-            case _:
-                raise mismatch(self, "a [1, n] tile of BF16, FP32, INT8 or INT32", inputs)
-        if not 1 <= self.k <= targets:
-            raise TypeMismatch(f"top_k needs k to be 1 to {targets}, the scalars of {tile}, not {self.k!r}")
+        wanted = "a [1, n] tile of BF16, FP32, INT8 or INT32"
+        tile = one_tile(self, inputs, wanted, lambda row: row.dtype in ORDERED and row.is_static and row.shape[0] == 1)
+        targets = tile.shape[1]
+        expect(1 <= self.k <= targets, f"top_k needs k to be 1 to {targets}, the scalars of {tile}, not {self.k!r}")
         return Selector(targets)
 
     def apply(self, value: np.ndarray) -> int:
@@ -221,13 +218,11 @@ class KeepTopK(MapFunction):
         return Sample(cls(random.randint(1, most)), (element,))
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        match inputs:
-            case (Tile() as tile,) if tile.dtype in (BF16, FP32, INT8, INT32) and tile.is_static:
-                if not 1 <= self.k <= tile.shape[1]:
-                    wanted = f"1 to {tile.shape[1]}, the columns of {tile}"
-                    raise TypeMismatch(f"keep_top_k needs k to be {wanted}, not {self.k!r}")
-                return tile
-        raise mismatch(self, "1 static tile of BF16, FP32, INT8 or INT32", inputs)
+        wanted = "1 static tile of BF16, FP32, INT8 or INT32"
+        tile = one_tile(self, inputs, wanted, lambda tile: tile.dtype in ORDERED and tile.is_static)
+        columns = f"1 to {tile.shape[1]}, the columns of {tile}"
+        expect(1 <= self.k <= tile.shape[1], f"keep_top_k needs k to be {columns}, not {self.k!r}")
+        return tile
 
     def apply(self, value: np.ndarray) -> np.ndarray:
         best = np.argsort(-numerics.order(value), axis=1, kind="stable")[:, : self.k]

@@ -20,7 +20,7 @@ def filled(path: Path, /, **values: object) -> str:
 
 @cache
 def _environment(folder: Path) -> Any:
-    """What reads the templates of ``folder``, each of them once; none is read where no text is written."""
+    """Reader of the templates of ``folder``, each of them once; none is read where no text is written."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

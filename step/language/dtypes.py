@@ -64,6 +64,8 @@ FLOATS = (BF16, FP32)
 INTEGERS = (INT8, INT32, UINT32)
 """Formats of arithmetic; BOOL is a truth value, not a number."""
 
+ORDERED = (*FLOATS, INT8, INT32)
+"""Formats of which the larger one of two scalars is looked for, in rows, reductions and scores."""
 STORED = (FP16, FP8_E4M3, FP8_E5M2)
 """Formats to store numbers in: `step.functions.Cast` widens them for arithmetic, and narrows what comes of it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
-from step.errors import GraphError
+from step.errors import GraphError, expect
 from step.language.graph import Graph
 from step.language.ordering import check_stored, unordered
 
@@ -27,8 +27,7 @@ def check(graph: Graph) -> list[str]:
 
 def check_outputs(graph: Graph) -> None:
     """Raise `GraphError` for a graph that nothing leaves: there is nothing to run."""
-    if not graph.nodes:
-        raise GraphError(f"program {graph.name!r} has no operators")
+    expect(graph.nodes, f"program {graph.name!r} has no operators", GraphError)
     if not any(node.operator.ends_run for node in graph):
         raise GraphError(
             f"program {graph.name!r} has no output, so there is nothing to run for; end a stream with .sink(NAME) or "

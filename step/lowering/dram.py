@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from step.errors import FabricError
+from step.errors import FabricError, expect
 from step.language.arguments import Checked
 from step.language.parameters import Within, settle_parameters
 
@@ -92,6 +92,5 @@ PRESETS = {
 
 def preset(name: str) -> Preset:
     """The preset of a name; raises `FabricError` for names that there are not."""
-    if name not in PRESETS:
-        raise FabricError(f"memory must be one of {', '.join(PRESETS)}, not {name!r}")
+    expect(name in PRESETS, f"memory must be one of {', '.join(PRESETS)}, not {name!r}", FabricError)
     return PRESETS[name]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, get_origin
 
-from step.errors import FabricError
+from step.errors import FabricError, expect
 from step.host.amounts import BYTES, BYTES_A_CYCLE, counted
 from step.language.arguments import Checked
 from step.language.parameters import Within, parameter_types, settle_parameters
@@ -166,8 +166,7 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
     data: dict[str, Any] = {kind: {} for kind in OWN} | OPTIONAL | fabric.to_json()
     for setting in settings:
         name, equals, text = setting.partition("=")
-        if not equals:
-            raise FabricError(f"a fabric parameter must be NAME=VALUE, not {setting!r}")
+        expect(equals, f"a fabric parameter must be NAME=VALUE, not {setting!r}", FabricError)
         name = name.removeprefix(FABRIC)
         if name == MEMORY:
             data[MEMORY] |= asdict(preset(text))
@@ -211,8 +210,7 @@ def _positive(name: str, text: str) -> float:
         number = float(text)
     except ValueError:
         number = 0.0
-    if not 0 < number < float("inf"):
-        raise FabricError(f"{name} must be a number above 0, not {text!r}")
+    expect(0 < number < float("inf"), f"{name} must be a number above 0, not {text!r}", FabricError)
     return number
 
 

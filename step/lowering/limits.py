@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from step.errors import FabricError
+from step.errors import FabricError, expect
 from step.host.nearest import did_you_mean
 
 MOST_STAGES = 4
@@ -25,8 +25,7 @@ FORMER = {
 
 def check_names(what: str, data: Any, kind: type[Any], must: str = "an object of parameters") -> None:
     """Raise `FabricError` unless ``data`` is a dictionary of fields of ``kind``."""
-    if not isinstance(data, dict):
-        raise FabricError(f"{what.removeprefix('fabric ')} must be {must}, not {data!r}")
+    expect(isinstance(data, dict), f"{what.removeprefix('fabric ')} must be {must}, not {data!r}", FabricError)
     known = sorted(each.name for each in fields(kind))
     for name in data:
         if name not in known:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from step.errors import FabricError
+from step.errors import FabricError, expect
 from step.host.amounts import MEGAHERTZ
 from step.host.nearest import among
 from step.lowering.off_chip import MemoryConfig
@@ -80,6 +80,5 @@ def machine_of(text: str) -> tuple[Card, float | None]:
     if not at:
         return MACHINES[name], None
     megahertz = MEGAHERTZ.amount(clock, "the clock of a machine", FabricError)
-    if not 1 <= megahertz <= 10**4:
-        raise FabricError(f"the clock of a machine must be 1 MHz to 10 GHz, not {clock!r}")
+    expect(1 <= megahertz <= 10**4, f"the clock of a machine must be 1 MHz to 10 GHz, not {clock!r}", FabricError)
     return MACHINES[name], megahertz

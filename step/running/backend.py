@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from step.errors import EnvironmentProblem, InputError, RegistrationError, SimulationError, UnknownName, needing
+from step.errors import EnvironmentProblem, InputError, RegistrationError, SimulationError, UnknownName, expect, needing
 from step.host.names import unknown
 from step.host.nearest import did_you_mean
 from step.host.paths import named_file
@@ -229,8 +229,7 @@ class Run:
         found = deviation(self.program, outputs)
         if found is None:
             raise InputError(f"nothing is expected of {self.program.name}; give Program(..., expected={{name: array}})")
-        if not found.close:
-            raise SimulationError(f"{self.program.name} on {self.backend}: {found.first}")
+        expect(found.close, f"{self.program.name} on {self.backend}: {found.first}", SimulationError)
         return found
 
     def save(self, path: Path | str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.language.tiling import stored
 from step.language.tokens import Token
 from step.programs.data.inputs import cut_tiles
@@ -46,8 +46,7 @@ def deviation(program: Program, outputs: Mapping[str, list[Token]]) -> Deviation
 
 
 def _of_output(program: Program, name: str, outputs: Mapping[str, list[Token]]) -> tuple[float, str | None]:
-    if name not in outputs:
-        raise InputError(f"there is no output {name!r} to compare with the expected one")
+    expect(name in outputs, f"there is no output {name!r} to compare with the expected one", InputError)
     expected = np.asarray(program.expected[name], np.float64)
     values = [np.asarray(token.value, np.float64).ravel() for token in outputs[name] if token.has_value]
     got = np.concatenate([np.zeros(0), *values])

@@ -28,12 +28,11 @@ from step.language.symbols import determined, measure
 from step.language.tokens import Token
 from step.language.types import ElementType
 from step.language.validate import check, check_outputs
-from step.lowering.fabric import FabricConfig
 from step.lowering.links import deciding
 from step.lowering.netlist import Netlist, insert_broadcasts
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.data.stored import Tensors
-from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
+from step.programs.prepare import Inputs, Openable, Prepared, open_program
 from step.running.blank import blank
 from step.running.contracts import ShapeChecks, first_fault, promised_streams, stream_fault
 from step.running.result import RunResult, Status
@@ -274,19 +273,12 @@ def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
     return determined(opened.graph, _Interpreter(lowered, data, blanks=blanks).run().checkers)
 
 
-def interpreted(
-    program: Prepared | Netlist | Graph,
-    inputs: Mapping[str, Any] | BoundInputs | None = None,
-    fabric: FabricConfig | None = None,
-    *,
-    on_token: OnToken | None = None,
-) -> RunResult:
-    """Interpret ``program``: outputs without time, so no cycles and no activities.
+def interpreted(prepared: Prepared, *, on_token: OnToken | None = None) -> RunResult:
+    """Interpret what is ``prepared``: outputs without time, so no cycles and no activities.
 
     The fabric has no say in it, but what no fabric can be is refused as by the other back ends. ``on_token`` is told of
     every token that leaves through a sink.
     """
-    prepared = prepare(program, inputs, fabric)
     check_outputs(prepared.graph)
     started = time.perf_counter()
     found = meaning(prepared, on_token=on_token)

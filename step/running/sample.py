@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import InputError, SimulationError
+from step.errors import InputError, SimulationError, expect
 from step.language.dims import Dim
 from step.language.dtypes import BOOL, UINT32, DType
 from step.language.faults import tuple_of
@@ -53,8 +53,7 @@ def _kept(graph: Graph, own: Mapping[str, Any], keep: Collection[str]) -> BoundI
     for name in keep:
         if name not in known:
             raise InputError(f"the program has no tensor or source {name!r}; it has {', '.join(known) or 'none'}")
-        if name not in own:
-            raise InputError(f"input {name!r} can not be kept: the program has no data")
+        expect(name in own, f"input {name!r} can not be kept: the program has no data", InputError)
     bound = bind_inputs(graph, own) if keep else BoundInputs({}, {})
     tensors = {name: each for name, each in bound.tensors.items() if name in keep}
     return BoundInputs(tensors, {name: each for name, each in bound.streams.items() if name in keep})

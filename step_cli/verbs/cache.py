@@ -20,7 +20,7 @@ from step_cli.verb import verb
 
 
 def command() -> None:
-    """How large the cache is; `list` its entries, or `clean` it.
+    """Show the size of the cache; `list` its entries, or `clean` it.
 
     What was not used for the longest time goes by itself when the cache is larger than STEP_CACHE_LIMIT (10 GB), but
     nothing that was used within a day.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from step.errors import InputError, SimulationError
+from step.errors import InputError, SimulationError, expect
 from step.lowering.fabric import FabricConfig
 from step.programs.files.json_file import header
 from step.programs.program import load_program
@@ -41,8 +41,7 @@ def command(
     if program is None:
         fabric = set_fabric(FabricConfig(), settings)
         for option, given in {"--arg": arguments, "--set lanes.": fabric.lanes, "--set links.": fabric.links}.items():
-            if given:
-                raise InputError(f"{option} has no effect without a PROGRAM")
+            expect(not given, f"{option} has no effect without a PROGRAM", InputError)
         benches = standard_benches(fabric)
     else:
         opened = on_fabric(load_program(program, None, arguments), None, settings)

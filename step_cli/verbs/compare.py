@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from rich.markup import escape
 
-from step.errors import FormatError, InputError, SimulationError, StepError
+from step.errors import FormatError, InputError, SimulationError, StepError, expect
 from step.programs.files.json_file import format_of
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program, load_programs
@@ -117,8 +117,7 @@ def _open(
         for place, spec in enumerate(specs)
         for number, program in enumerate(load_programs(spec, arguments))
     }
-    if not opened:
-        raise FormatError(f"there is no program in {', '.join(specs)}")
+    expect(opened, f"there is no program in {', '.join(specs)}", FormatError)
     if given and len(opened) != 1:
         raise InputError(f"{given[0]} needs one program, but there are {len(opened)}")
     return opened
@@ -127,8 +126,7 @@ def _open(
 def _judge(found: list[Comparison]) -> None:
     """Raises `SimulationError` where a comparison did not pass."""
     apart = [each.program for each in found if not each.agreed]
-    if apart:
-        raise SimulationError(f"the back ends disagree on {', '.join(apart)}")
+    expect(not apart, f"the back ends disagree on {', '.join(apart)}", SimulationError)
     wrong = [each.program for each in found if not each.passed]
     if wrong:
         raise SimulationError(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import step
 from cosim.building.doctor import Diagnosis, diagnose
-from step.errors import EnvironmentProblem
+from step.errors import EnvironmentProblem, expect
 from step.host.progress import Progress
 from step_cli.console import show, working
 from step_cli.verb import verb
@@ -26,8 +26,7 @@ def command(
         with working() as progress:
             findings += _prepared(progress)
     show([*map(asdict, findings)], map(str, findings))
-    if missing:
-        raise EnvironmentProblem(f"missing or too old: {', '.join(missing)}")
+    expect(not missing, f"missing or too old: {', '.join(missing)}", EnvironmentProblem)
 
 
 def _prepared(progress: Progress) -> Iterator[Diagnosis]:

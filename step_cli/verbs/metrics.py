@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import sympy
 
-from step.errors import InputError, needing
+from step.errors import InputError, expect, needing
 from step.programs.metrics import UNITS, Metrics, metrics_of
 from step.programs.prepare import prepare
 from step.running.interpreter import bind
@@ -33,8 +33,7 @@ def command(
     opened = program.load()
     values = bindings
     if data:
-        if not opened.inputs:
-            raise InputError("--data needs input data, but the program has none; give --inputs FILE.npz")
+        expect(opened.inputs, "--data needs input data, but the program has none; give --inputs FILE.npz", InputError)
         values = {**bind(opened), **values}
     prepared = prepare(opened)
     found = metrics_of(prepared, accounting)

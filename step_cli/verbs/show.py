@@ -7,7 +7,7 @@ from typing import Annotated
 
 import click
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.paths import named_file
 from step.programs.files.serialize import graph_to_json
 from step.programs.pictures.drawing import dot, drawn, svg
@@ -44,8 +44,7 @@ def command(
     the graph, and on it the tokens of a run, cycle by cycle; a run that fails leaves its page as well.
     """
     if play:
-        if form is not None:
-            raise InputError("--format has no effect with --play, which writes a page")
+        expect(form is None, "--format has no effect with --play, which writes a page", InputError)
         _play(program.load(), first or 0, last, output)
         return
     if program.inputs or first or last is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, TextIO
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.programs.prepare import prepare
 from step_cli.backends import Operators, RecordingOptions
 from step_cli.console import show
@@ -36,8 +36,7 @@ def command(
     prepared = prepare(opened)
     shown = ports(prepared.netlist, operators or [])
     output = output or Path(f"{opened.graph.name}.vcd")
-    if output.suffix != ".vcd":
-        raise InputError(f"waves must go to a file that ends in .vcd, not {str(output)!r}")
+    expect(output.suffix == ".vcd", f"waves must go to a file that ends in .vcd, not {str(output)!r}", InputError)
     writable(output)
     made = recording.record(prepared)
     gtkwave, surfer = output.with_suffix(".gtkw"), output.with_suffix(".sucl")

@@ -21,7 +21,7 @@ FULL = 4
 
 @dataclass(frozen=True)
 class Used:
-    """What a program takes of one kind of ``part``, and how much of it the machine has."""
+    """One kind of ``part``: how much of it a program takes, and how much there is on the machine."""
 
     part: str
     amount: int
@@ -34,7 +34,7 @@ class Used:
 
 
 def parts_of(netlist: Netlist) -> list[Used]:
-    """What ``netlist`` takes of each kind of part of its machine; empty where it is on none, or on a chip.
+    """Parts of its machine that ``netlist`` takes, kind by kind; empty where it is on none, or on a chip.
 
     A LUT site of an ECP5 (4 inputs) counts as a LUT, a multiplier (18 x 18) as a DSP, on the safe side of both. Of LUT
     RAM eight LUTs are 32 words of 14 bits, or 64 of 7 (AMD UG574), where an ECP5 has 16 words of 4 bits in six sites.

@@ -190,11 +190,10 @@ class Mapper:
 
     def _with_less_area(self, candidates: Sequence[Fitting]) -> Iterator[tuple[int, Candidate]]:
         """The fastest one of the finalists within each of `PARTS` of the area."""
-        best = sorted((each for each in candidates if each.ended), key=lambda each: each.row.cycles or 0)[
-            : self.finalists
-        ]
+        ended = [each for each in candidates if each.ended]
+        best, most = sorted(ended, key=lambda each: each.row.cycles or 0)[: self.finalists], self.budget.limits[AREA]
         for part in PARTS:
-            limit = int(part * self.budget.limits[AREA])
+            limit = int(part * most)
             budget = Budget({**self.budget.limits, AREA: limit})
             within = replace(self, budget=budget, finalists=1, progress=silent)
             found = [
@@ -205,9 +204,7 @@ class Mapper:
             there = [each for each in found if each.program is not None and each.ended]
             if there:
                 yield limit, min(there, key=lambda each: each.row.cycles or 0)
-            self.progress(
-                f"{limit:,} of the {self.budget.limits[AREA]:,.0f} {AREA} are enough for {len(there)} choices"
-            )
+            self.progress(f"{limit:,} of the {most:,.0f} {AREA} are enough for {len(there)} choices")
 
     # -- hardware of one candidate ----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.pairs import pair
 
 Value = int | float | bool | str
@@ -29,8 +29,7 @@ class Axis:
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
-        if not self.values:
-            raise InputError(f"{self.name} has no values to sweep over")
+        expect(self.values, f"{self.name} has no values to sweep over", InputError)
         twice = [each for place, each in enumerate(self.values) if each in self.values[:place]]
         if twice:
             raise InputError(f"{self.name} has the value {twice[0]!r} twice")
@@ -46,14 +45,12 @@ def parse_axis(text: str) -> Axis:
 
 
 def _values(name: str, text: str) -> Iterable[Value]:
-    if not text:
-        raise InputError(f"{name} has an empty value")
+    expect(text, f"{name} has an empty value", InputError)
     match = re.fullmatch(r"(-?[0-9]{1,18})\.\.(-?[0-9]{1,18})(?::([0-9]{1,18}))?", text)
     if match is None:
         return [parse_value(text)]
     low, high, step = int(match[1]), int(match[2]), int(match[3] or 0)
-    if low > high:
-        raise InputError(f"{name}={text} is empty: {low} is more than {high}")
+    expect(low <= high, f"{name}={text} is empty: {low} is more than {high}", InputError)
     if match[3] is None:
         doubled = [low << times for times in range((high // max(low, 1)).bit_length())]
         if low < 1 or doubled[-1] != high:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from concurrent.futures import CancelledError, Future
 
-from step.errors import EnvironmentProblem, InputError, needing
+from step.errors import EnvironmentProblem, InputError, expect, needing
 from step_explore.sweeps.processes import Found, Processes, Task, Workers, cores
 
 PATIENCE = 60.0
@@ -100,6 +100,5 @@ def workers(
     """
     if scheduler is None:
         return Processes(work, max(1, min(jobs or cores(), tasks)), lost)
-    if jobs is not None:
-        raise InputError("jobs has no effect with a scheduler: its workers run the points")
+    expect(jobs is None, "jobs has no effect with a scheduler: its workers run the points", InputError)
     return Cluster(work, scheduler, lost)

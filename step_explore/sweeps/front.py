@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from operator import le
 from typing import TypeVar
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.names import unknown
 from step.running.result import Status
 from step_explore.sweeps.axis import Value
@@ -15,13 +15,11 @@ from step_explore.sweeps.row import OBJECTIVES, Row
 
 def check_objectives(names: Sequence[str]) -> None:
     """Raise `InputError` for what is no objective, and for none."""
-    if not names:
-        raise InputError(f"there must be an objective: {', '.join(OBJECTIVES)}")
+    expect(names, f"there must be an objective: {', '.join(OBJECTIVES)}", InputError)
     for place, name in enumerate(names):
         if name not in OBJECTIVES:
             raise InputError(unknown("objective", name, OBJECTIVES))
-        if name in names[:place]:
-            raise InputError(f"the objective {name} is there twice")
+        expect(name not in names[:place], f"the objective {name} is there twice", InputError)
 
 
 def costs(row: Row, objectives: Sequence[str]) -> tuple[float, ...] | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.nearest import did_you_mean
 from step.language.parameters import plain, settled
 from step.lowering.fabric import is_of_fabric
@@ -36,13 +36,11 @@ class Question:
     def __post_init__(self) -> None:
         """Raises `InputError` for what can not be."""
         check_objectives(self.objectives)
-        if not self.axes:
-            raise InputError("there is nothing to sweep over; give parameters with their values")
+        expect(self.axes, "there is nothing to sweep over; give parameters with their values", InputError)
         known = {each.name: each.values for each in self.axes}
         for place, name in enumerate(self.per):
             _check_known("per must name parameters that are swept over", name, known)
-            if name in self.per[:place]:
-                raise InputError(f"per has {name} twice")
+            expect(name not in self.per[:place], f"per has {name} twice", InputError)
         if self.per and self.search is not None:
             raise InputError("a search looks for one front: leave out per, or search for each of its values alone")
         if self.tokens is None:
@@ -96,8 +94,7 @@ def axes_of(
 
 def axis_of(name: str, values: Sequence[Value] | str) -> Axis:
     """The axis of the parameter ``name``, with the ``values`` of a user; raises `InputError` where these are none."""
-    if not isinstance(name, str):
-        raise InputError(f"a parameter to sweep over must be a name, not {name!r}")
+    expect(isinstance(name, str), f"a parameter to sweep over must be a name, not {name!r}", InputError)
     if isinstance(values, str):
         return parse_axis(f"{name}={values}")
     return Axis(name, tuple(map(plain, settled(values, Iterable[Any], name, InputError))))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.nearest import did_you_mean
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
@@ -78,8 +78,7 @@ class Sweep:
             raise InputError(f"a row has no measure {measure!r}; {known}")
         there = (row for row in self.rows if row.status == Status.FINISHED)
         rows = [row for row in there if getattr(row, measure) is not None]
-        if not rows:
-            raise InputError(f"no point of this sweep has {measure}")
+        expect(rows, f"no point of this sweep has {measure}", InputError)
         return min(rows, key=lambda row: getattr(row, measure))
 
     def plot(self, path: Path | str) -> None:

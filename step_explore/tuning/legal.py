@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from step.errors import InputError, ProgramError
+from step.errors import InputError, ProgramError, expect
 from step.host.progress import Progress
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.question import axis_of
@@ -29,8 +29,7 @@ def derived(subject: Subject, over: Over, progress: Progress) -> dict[str, Seque
     found, limits = dict(over), {name: [*map(int, re.findall("[0-9]+", text))] for name, text in texts.items()}
     first = {name: limits[name][0] if name in limits else axis_of(name, over[name]).values[0] for name in over}
     for name, (low, high) in limits.items():
-        if not low <= high < low + MOST:
-            raise InputError(f"{name}={texts[name]} has no values, or more than {MOST:,}")
+        expect(low <= high < low + MOST, f"{name}={texts[name]} has no values, or more than {MOST:,}", InputError)
         legal, refusal = list[Value](), ""
         for value in range(low, high + 1):
             try:
@@ -39,7 +38,6 @@ def derived(subject: Subject, over: Over, progress: Progress) -> dict[str, Seque
             except ProgramError as error:
                 refusal = first_line(error)
             progress(f"{name}: {len(legal)} of the values up to {value} make a program")
-        if not legal:
-            raise InputError(f"no {name} from {low} to {high} makes a program; of the last one: {refusal}")
+        expect(legal, f"no {name} from {low} to {high} makes a program; of the last one: {refusal}", InputError)
         found[name], first[name] = legal, legal[0]
     return found

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, plain, settled
@@ -156,8 +156,7 @@ def tune(
 
 def _cases(cases: Sequence[Mapping[str, Value]]) -> tuple[Arguments, ...]:
     given = tuple(settled(cases, Iterable[Any], "cases", InputError))
-    if not given:
-        raise InputError("there must be at least one case; {} is the program as it is")
+    expect(given, "there must be at least one case; {} is the program as it is", InputError)
     return tuple(
         tuple((name, plain(value)) for name, value in settled(each, Mapping, "a case", InputError).items())
         for each in given

@@ -15,7 +15,7 @@ from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.surround import TOP
-from step.errors import EnvironmentProblem, SettingError
+from step.errors import EnvironmentProblem, SettingError, expect
 from step.host.builds import content_key
 from step.host.files import tool_environment
 from step.host.process import how_ended, run_logged
@@ -117,8 +117,7 @@ class Osu018(CellFamily[StandardCells]):
 
     def check(self) -> str:
         """`CellFamily.check`, and whether the library is there and whole."""
-        if not self.liberty.is_file():
-            raise EnvironmentProblem(f"{self.liberty} not found: {HINTS['osu018']}")
+        expect(self.liberty.is_file(), f"{self.liberty} not found: {HINTS['osu018']}", EnvironmentProblem)
         text = self.liberty.read_text(errors="replace")
         if "library" not in text or text.count("{") != text.count("}"):
             raise SettingError(f"{self.liberty} is no Liberty file, or cut off: it must be library (..) {{..}}")

@@ -1,4 +1,4 @@
-"""What the tests do not see: random changes of the source, each run against the tests that are likely to see it.
+"""Mutants that the tests do not see: random changes of the source, each run against the tests likely to see it.
 
     python -m benchmarks.mutation run [NUMBER ...]    # these mutants, or all; those that have a result are done
     python -m benchmarks.mutation show                # the score of each room, and the survivors

@@ -1,4 +1,4 @@
-"""How evenly the requests of a batch are spread over regions, whatever the fabric."""
+"""Balance of the requests of a batch over regions, whatever the fabric."""
 
 from __future__ import annotations
 

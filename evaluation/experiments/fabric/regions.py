@@ -1,4 +1,4 @@
-"""What Figs. 12 and 13 derive from runs: of the compute that is there, and of the bandwidth, how much is used."""
+"""Numbers that Figs. 12 and 13 derive from runs: the used parts of the compute that is there, and of the bandwidth."""
 
 from __future__ import annotations
 

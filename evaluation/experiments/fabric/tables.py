@@ -97,7 +97,7 @@ def mean_gains(results: FigureRows) -> str:
 
 
 def seconds(results: Path) -> str:
-    """How much of everything each figure took, and in how many points the bytes that were moved off chip are those of
+    """Cost of each figure, and in how many points the bytes that were moved off chip are those of
     the symbolic metric."""
     lines, total, every = [], 0.0, list[Row]()
     for figure in FIGURES:

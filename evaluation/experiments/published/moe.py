@@ -147,7 +147,7 @@ class MixtureGraph:
         return made
 
     def _passed(self, tiles: Stream) -> Stream:
-        """What the artifact flattens here has its shape already; the hop is there all the same."""
+        """Stream in the shape that it has already; the artifact flattens it, so the hop is there all the same."""
         hop, _ = self.graph.add(Broadcast(2), [tiles], name=f"{tiles.producer}_flat")
         return hop
 

@@ -67,7 +67,7 @@ def answered(channels: int, ports: int, requests: int = 200) -> int:
 
 @pytest.mark.filterwarnings("ignore::step.ProgramWarning")
 def test_more_channels_may_be_slower() -> None:
-    """Of 12, eight ports at a time meet 7, the same ones in every cycle, and one of these twice."""
+    """Eight of 12 ports at a time meet 7, the same ones in every cycle, and one of these twice."""
     assert answered(8, 8) < answered(12, 8) and answered(16, 8) < answered(12, 8)
 
 

@@ -27,7 +27,7 @@ def cycles(point: PublishedPoint) -> int:
     "point", [pytest.param(each, id=each.name, marks=pytest.mark.slow if is_slow(each) else ()) for each in POINTS]
 )
 def test_cycles_are_the_published_ones(point: PublishedPoint) -> None:
-    """Where a result file counts the end of memory, too, a cycle less."""
+    """A cycle less in a result file that counts the end of memory, too."""
     assert point.cycles is not None
     assert cycles(point) in ((point.cycles,) if point.name in FROM_ELSEWHERE else (point.cycles, point.cycles - 1))
 

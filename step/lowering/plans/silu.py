@@ -9,9 +9,10 @@ from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
 
 def plan(function: Function, application: Application) -> VectorPlan:
-    """As any function of scalars: SiLU takes three cycles, cut at the table and behind it, and two per further stage.
+    """A plan as of any function of scalars.
 
-    The logistic function takes three cycles more than `FabricConfig.stages`.
+    SiLU takes three cycles, cut at the table and behind it, and two per further stage. The logistic function takes
+    three cycles more than `FabricConfig.stages`.
     """
     stages = application.fabric.stages
     cycles = stages + 3 if isinstance(function, Sigmoid) else 1 + 2 * stages

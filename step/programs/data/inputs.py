@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import InputError, StreamFault
+from step.errors import InputError, StreamFault, expect
 from step.host.nearest import among
 from step.language.checker import StreamChecker
 from step.language.dims import Shape, format_shape
@@ -62,8 +62,7 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> BoundI
         if name not in wanted:
             raise InputError(f"the program has no tensor or source {name!r}; {among(str(name), wanted)}")
     for name in wanted:
-        if name not in given:
-            raise InputError(f"there is no input {name!r}; the program needs {', '.join(wanted)}")
+        expect(name in given, f"there is no input {name!r}; the program needs {', '.join(wanted)}", InputError)
     tensors = {name: bind_tensor(tensor, given[name]) for name, tensor in graph.tensors.items()}
     streams = {name: bind_stream(given[name], stream, name) for name, stream in sources.items()}
     return BoundInputs(tensors, streams)
@@ -101,8 +100,7 @@ def bind_stream(value: Any, stream: StreamType, name: str) -> Sequence[Token]:
             checker.see(token)
     except StreamFault as error:
         raise InputError(f"input {name!r}: {error}") from None
-    if not checker.done:
-        raise InputError(f"input {name!r}: the stream does not end with Done")
+    expect(checker.done, f"input {name!r}: the stream does not end with Done", InputError)
     return tokens
 
 

@@ -25,7 +25,7 @@ SILU, REQUEST = 8, 64
 
 @dataclass(frozen=True)
 class Published:
-    """What the paper says of tiles: how much more is used on `FEW` regions, how much slower these are, and what is used
+    """Claims of the paper on tiles: how much more is used on `FEW` regions, how much slower these are, and what is used
     on so many regions."""
 
     more: float
@@ -140,7 +140,7 @@ def _freed(memory: str, results: FigureRows) -> str:
 
 
 def _ceiling() -> str:
-    """How much of memory can be used: two of three matrices have rows of a tile that end within a request."""
+    """Part of memory that can be used: two of three matrices have rows of a tile that end within a request."""
     row = COLUMNS * 2
     taken = -(-row // REQUEST) * REQUEST
     return (

@@ -26,7 +26,7 @@ def measured() -> tuple[Measured, ...]:
 
 
 def faster(row: Measured) -> list[float]:
-    """How many times as fast as theirs ours is, at least and at most where both were measured: seconds are better where
+    """Speed of ours in times of theirs, at least and at most where both were measured: seconds are better where
     they are few, firings where they are many."""
     if row["least"]:
         return [float(row["least"]), float(row["most"])]

@@ -29,7 +29,7 @@ from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
 from step_torch.by_hand import rewrite
-from step_torch.calling import SITE, calling, check_arguments, check_call
+from step_torch.calling import OURS, SITE, calling, check_arguments, check_call
 from step_torch.decompositions import decompositions
 from step_torch.known import compute_known, tabulate
 from step_torch.lacking import lacking, listed, owner_of
@@ -39,12 +39,6 @@ from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references, results_of
 from step_torch.states import Past, first_states, kept_behind, unscaled
-
-_OURS = (
-    "capturing", "decompositions", "known", "layers", "marks", "sights", "references", "calling", "recurrences",
-    "states", "quantized",
-)  # fmt: skip
-OWN = tuple(f"step_torch/{name}.py" for name in _OURS)
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 
@@ -250,6 +244,8 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         (position,) = (each for each in program.graph.find_nodes(op="placeholder") if each.name == "position")
         tabulate(program, position, module.room)
     rewrite(program)
+    program.graph.eliminate_dead_code()
+    program.graph_module.recompile()
     for path, body in program.graph_module.named_modules():
         for node in body.graph.nodes:
             _shorten(node.meta)
@@ -260,10 +256,11 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
 
 def _shorten(meta: dict[str, Any]) -> None:
     """Keep the innermost line outside of torch, with a path that is the same on all machines."""
-    frames = [(SITE.sub("", file), *rest) for file, *rest in _FRAME.findall(meta.get("stack_trace") or "")]
-    own = [each for each in frames if not each[0].startswith("torch/") and not each[0].endswith(OWN)]
+    frames = _FRAME.findall(meta.get("stack_trace") or "")
+    own = [each for each in frames if not SITE.sub("", each[0]).startswith("torch/") and not each[0].startswith(OURS)]
     if own or frames:
         file, line, function = (own or frames)[-1]
+        file = SITE.sub("", file)
         with suppress(ValueError):  # it lies elsewhere
             file = str(Path(file).relative_to(Path.cwd()))
         meta["stack_trace"] = f'File "{file}", line {line}, in {function}'

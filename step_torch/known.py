@@ -34,8 +34,6 @@ def compute_known(program: torch.export.ExportedProgram) -> None:
             node.replace_all_uses_with(constant, delete_user_cb=lambda user: user not in known)
     for node in graph.find_nodes(op="call_function", target=torch.ops.aten._assert_tensor_metadata.default):
         graph.erase_node(node)
-    graph.eliminate_dead_code()
-    program.graph_module.recompile()
 
 
 def tabulate(program: torch.export.ExportedProgram, number: fx.Node, count: int) -> None:
@@ -71,8 +69,6 @@ def tabulate(program: torch.export.ExportedProgram, number: fx.Node, count: int)
             row.meta["val"] = like.new_empty((*number.meta["val"].shape, data.shape[1]))
             tables[key].meta["val"] = like
         node.replace_all_uses_with(tables[key], delete_user_cb=lambda user: user not in found)
-    graph.eliminate_dead_code()
-    program.graph_module.recompile()
 
 
 def constants_of(program: torch.export.ExportedProgram, but: Sequence[InputKind] = WEIGHTS) -> dict[fx.Node, Tensor]:

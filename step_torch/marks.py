@@ -17,9 +17,10 @@ from torch import Tensor, nn
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from step.errors import InputError, expect
+from step_torch.lacking import configs_of
 from step_torch.masks import NEVER
 from step_torch.recurrences import in_loops
-from step_torch.sights import Sight, asks, configs_of, sight_of
+from step_torch.sights import Sight, asks, sight_of
 
 
 @torch.library.custom_op("step::attention", mutates_args=())

@@ -96,10 +96,6 @@ class Nodes:
         """Names of the outputs in the program."""
         return ("output",) if len(self.outputs) == 1 else tuple(f"output{at}" for at in range(len(self.outputs)))
 
-    def is_dynamic(self, name: str, axis: int) -> bool:
-        """Whether that axis of a value, if it is an input, is dynamic."""
-        return axis in self.dynamic.get(name, ())
-
     def unknown(self, node: TorchNode) -> str:
         """An extent of the results of ``node`` that nobody knows before it runs, if there is one."""
         found = (self.metas[name].unknown for name in node.results if name in self.metas)

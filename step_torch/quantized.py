@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
@@ -152,21 +152,15 @@ def _products_of_inputs(module: nn.Module, layers: dict[str, nn.Module], data: S
     """Of each layer the products [depth, depth] of its inputs, summed over all rows of ``data``."""
     sums = dict[str, np.ndarray]()
 
-    def hook(path: str) -> Any:
-        def add(_: nn.Module, args: tuple[Tensor, ...]) -> None:
-            rows = args[0].detach().double().flatten(0, -2)
-            sums[path] = sums.get(path, 0) + (rows.T @ rows).numpy()
+    def add(path: str, _: nn.Module, args: tuple[Tensor, ...]) -> None:
+        rows = args[0].detach().double().flatten(0, -2)
+        sums[path] = sums.get(path, 0) + (rows.T @ rows).numpy()
 
-        return add
-
-    hooks = [each.register_forward_pre_hook(hook(path)) for path, each in layers.items()]
-    try:
-        with torch.no_grad(), calling(module, "the module can not be called with data"):
-            for args in data:
-                module(*(args if isinstance(args, tuple | list) else (args,)))
-    finally:
-        for each in hooks:
-            each.remove()
+    with ExitStack() as hooks, torch.no_grad(), calling(module, "the module can not be called with data"):
+        for path, each in layers.items():
+            hooks.enter_context(each.register_forward_pre_hook(partial(add, path)))
+        for args in data:
+            module(*(args if isinstance(args, tuple | list) else (args,)))
     return sums
 
 

@@ -206,8 +206,8 @@ def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], score
     stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
     if group > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
-    made = Value(in_loops(at, stream, q), (*q.dims[:-1], v.dims[-1]), replace(q.layout, columns=v.layout.columns), BF16)
-    return at.sources.together(made)
+    dims, layout = (*q.dims[:-1], v.dims[-1]), replace(q.layout, columns=v.layout.columns)
+    return at.sources.together(Value(in_loops(at, stream, q.stream), dims, layout, BF16))
 
 
 def _appended(at: Importer, cache: Cache, new: Mapping[str, tuple[Tensor, Value]]) -> Stream:

@@ -80,7 +80,7 @@ def experts(
         raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
     apart = at.sources.alone(value) if by_turns else at.joiner.rows(value, 1, why)
     summed = (_by_turns if by_turns else _at_once)(at, in_one_loop(at, apart, "x"), weight, parts, activation)
-    made = replace(apart, stream=in_loops(at, summed, apart), dtype=BF16)
+    made = replace(apart, stream=in_loops(at, summed, apart.stream), dtype=BF16)
     return at.sources.together(made) if by_turns else at.joiner.rows(made, value.layout.tile[0], why)
 
 
@@ -136,7 +136,7 @@ def _by_turns(at: Importer, row: Stream, weight: Chosen, parts: Parts, activatio
 
     numbers, chosen = zip(*_ranked(at, weight), strict=True)
     number, share = all_of(numbers, "numbers"), all_of(chosen, "shares")
-    number = at.sources.of_layer(number, count)
+    number = at.sources.of_layer(number, parts["down"], count)
 
     def read(name: str) -> Stream:
         tensor, tile = at.sources.tensor(parts[name]), _tile(at, parts, name)

@@ -81,6 +81,11 @@ def index_put(at: Importer, x: Any, indices: list[Any], source: Any, accumulate:
 @lowers("aten.sort.default")
 def sort(at: Importer, x: Any, dim: int = -1, descending: bool = False) -> tuple[Value | None, ...]:
     """A dimension in order, and the places that its scalars come from."""
+    return in_order(at, x, dim, sizes(x.dims)[dim] if x.dims else 1, descending)
+
+
+def in_order(at: Importer, x: Any, dim: int, count: int, largest: bool) -> tuple[Value | None, ...]:
+    """The first ``count`` of a dimension in order, and the places that they come from."""
     value, back = along(at, x, dim)
-    made = numbered.Ordered(value, value.layout.tile[1], descending)
+    made = numbered.Ordered(value, count, largest)
     return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))

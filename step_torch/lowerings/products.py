@@ -109,7 +109,7 @@ class Product:
         turns = at.graph.turns(count, [range(count)], reference=streams[0], name=at.name("shares"))
         gathered = at.graph.reassemble(streams, turns, order="index", name=at.name("gathered"))
         rows = gathered.assume_shape([*streams[0].shape, count]).accum(RetileCol(), name=at.name("whole"))
-        return Value(in_loops(at, rows, first), self.dims, replace(first.layout, columns=columns), self.dtype)
+        return Value(in_loops(at, rows, first.stream), self.dims, replace(first.layout, columns=columns), self.dtype)
 
     def _alone(self, at: Importer, size: int) -> Value:
         """One product after the other, of blocks of so many columns."""

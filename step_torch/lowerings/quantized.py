@@ -14,7 +14,7 @@ from step.functions.dequantize import Bits, packed, unpacked
 from step.library import quantize_rows
 from step_torch.importing import Importer
 from step_torch.layouts import TensorAxis, TileLayout, Value, fitting, sizes, whole
-from step_torch.loops import looped
+from step_torch.loops import in_loops
 from step_torch.lowerings.products import Product
 from step_torch.registry import lowers
 from step_torch.sources import Stored, is_parameter, supported
@@ -111,7 +111,7 @@ def _taken_apart(at: Importer, pieces: Stream, units: int, like: Stream) -> tupl
     if (key := (units, pieces.key)) not in at.shared:
         turns = at.graph.turns(units, reference=pieces, name=at.name("turns"))
         parts = pieces.partition(turns, targets=units, name=at.name("parts"))
-        at.shared[key] = tuple(_looped_as(at, each, like) for each in parts)
+        at.shared[key] = tuple(in_loops(at, each, like) for each in parts)
     return at.shared[key]
 
 
@@ -123,11 +123,7 @@ def _in_turns(at: Importer, products: list[Stream], like: Stream) -> Stream:
     turns = at.graph.turns(len(flat), [range(len(flat))], reference=flat[0], name=at.name("in_order"))
     gathered = at.graph.reassemble(flat, turns, order="index", name=at.name("gathered"))
     gathered = gathered.assume_shape([*flat[0].shape, len(flat)]).flatten(0, 1, name=at.name("all"))
-    return _looped_as(at, gathered, like)
-
-
-def _looped_as(at: Importer, stream: Stream, like: Stream) -> Stream:
-    return looped(at, stream, like.shape[0], [int(each) for each in like.shape[1:]])
+    return in_loops(at, gathered, like)
 
 
 @lowers(OP)

@@ -20,8 +20,8 @@ from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Dims, Value, sizes
 from step_torch.lowerings.comparisons import choose
 from step_torch.lowerings.elementwise import constant, kept, uniform
-from step_torch.lowerings.rows import along
-from step_torch.registry import lowers
+from step_torch.lowerings.indexing import in_order
+from step_torch.registry import Options, lowers
 from step_torch.sources import supported
 from step_torch.views import in_shape
 
@@ -149,9 +149,7 @@ class Chosen:
         mask = replace(selection.of, stream=selection.mask(at, selection.k), dtype=BOOL)
         return choose(at, mask, chosen, other, dtype)
 
-    def lowered(
-        self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
-    ) -> Any:
+    def lowered(self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Options) -> Any:
         """The node whose ``args`` have this one, lowered for all columns."""
         kind = at.node.op.split(".")[1]
         if kind in PLACED and _are_places(args[2:]) and args[1] in (-1, len(self.dims) - 1):
@@ -225,9 +223,7 @@ def top(
 ) -> tuple[Chosen | Value | None, ...]:
     """The largest of every row, or the smallest, and where they are."""
     if not largest or dim % len(x.dims) != len(x.dims) - 1:
-        value, back = along(at, x, dim)
-        made = numbered.Ordered(value, k, largest)
-        return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))
+        return in_order(at, x, dim, k, largest)
     positive = _is_positive(at, at.node.args[0])
     of = at.sources.in_rounds(at.whole_rows(x, "a router looks at a whole row"))
     selection = Selection(of, k, positive)

@@ -116,10 +116,8 @@ class Importer:
             last = f", the last one {extent % size}" if extent % size else ""
             if at in self.nodes.dynamic.get(given.name, ()):
                 last += "; the axis is dynamic, and other extents may have other tiles"
-            says = (
-                f"axis {at} of {given.name!r} is {extent}, which tiles of {most} rows do not divide: they have {size}"
-            )
-            self.notes[says + last] = None
+            says = f"axis {at} of {given.name!r} is {extent}, which tiles of {most} rows do not divide"
+            self.notes[f"{says}: they have {size}{last}"] = None
         return size
 
     def stored(self, name: str, data: np.ndarray, *, is_parameter: bool) -> Stored:

@@ -165,6 +165,4 @@ def _results(found: dict[str, np.ndarray]) -> tuple[TorchResults, ...]:
 
 def _texts(found: dict[str, np.ndarray]) -> tuple[GeneratedText, ...]:
     count = sum(name.startswith("text_") for name in found)
-    return tuple(
-        GeneratedText(found[f"text_{each}"].tolist(), found[f"margin_{each}"].tolist()) for each in range(count)
-    )
+    return tuple(GeneratedText(found[f"text_{at}"].tolist(), found[f"margin_{at}"].tolist()) for at in range(count))

@@ -197,9 +197,8 @@ def _capture(
         check_call(module, given[0])
     with torch.no_grad(), calling(module, "the module can not be captured"):
         for number, results in enumerate(references(module, given, marks)):
-            arrays |= {
-                f"{kind}_{number}_{at}": _bits(one) for kind, some in results.items() for at, one in enumerate(some)
-            }
+            parts = ((kind, *each) for kind, some in results.items() for each in enumerate(some))
+            arrays |= {f"{kind}_{number}_{at}": _bits(one) for kind, at, one in parts}
         with marks.within(module):
             program = _exported(module, given[0], dynamic_shapes)
             if shorter is not None:
@@ -219,9 +218,8 @@ def _check(program: torch.export.ExportedProgram) -> None:
         each = program.state_dict.get(spec.target or "")
         if each is None or spec.arg.name not in read or not each.is_floating_point() or each.dtype == torch.bfloat16:
             continue
-        raise InputError(
-            f"parameter {spec.target!r} is {name_of(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first"
-        )
+        says = f"parameter {spec.target!r} is {name_of(each.dtype)}, not bfloat16"
+        raise InputError(f"{says}: call .to(torch.bfloat16) first")
 
 
 def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) -> torch.export.ExportedProgram:

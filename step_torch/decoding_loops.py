@@ -124,9 +124,8 @@ class DecodingLoops:
         none = graph.constant(0, dtype=INT32, reference=ends, name="none")
         going = ends.map(Where(), none, self._of_asked("going", INT32), name="going_behind")
         going = going.map(Min(), before, name="going_on")
-        over = (
-            going.map(Transpose(), name="slots_on").map(RowMax(), name="any_on").map(Compare("=="), none, name="over")
-        )
+        on = going.map(Transpose(), name="slots_on").map(RowMax(), name="any_on")
+        over = on.map(Compare("=="), none, name="over")
         (again,) = going.partition(over.map(SelectValid(), name="going_next"), targets=1, name="going_out")
         back.close(again.assume_shape(back.type.shape))
         return over
@@ -180,10 +179,8 @@ class DecodingLoops:
             stream = stream.assume_shape([self.rounds, *self.each]).accum(RetileRow(), name="chunk")
         else:
             stream = stream.assume_shape([self.rounds])
-        weights = {
-            at.values[name].name: [self.model.archive.weights[each] for each in own]
-            for name, own in parts.parameters.items()
-        }
+        held, named = self.model.archive.weights, parts.parameters.items()
+        weights = {at.values[name].name: [held[each] for each in own] for name, own in named}
         position, number = schedule["position"], schedule["layer"]
         numbers = {self.model.nodes.inputs[1]: position}
         at.sources = EveryLayer(

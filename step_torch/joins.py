@@ -251,10 +251,8 @@ class Joiner:
 
     def _through_memory(self, value: Value, extents: list[int], strides: list[int], why: str) -> Stream:
         """The value is stored, and read when all of it is there."""
-        tensor, last = self.stored(value, why)
-        return self.at.graph.load(
-            tensor, tile=value.layout.tile, out=extents, stride=strides, reference=last, name=self.at.name("reload")
-        )
+        (tensor, last), at, tile = self.stored(value, why), self.at, value.layout.tile
+        return at.graph.load(tensor, tile=tile, out=extents, stride=strides, reference=last, name=at.name("reload"))
 
     def stored(self, value: Value, why: str, before: int = 0, behind: int = 0) -> tuple[Any, Stream]:
         """A tensor with the tiles of ``value`` in their order, and a stream that says when all of it is there.

@@ -170,12 +170,8 @@ class Marks:
         ALL_EXPERTS_FUNCTIONS.register("step", self._experts)
         self._paths = {id(each): path for path, each in module.named_modules()}
         self._again = cycle(self._sights)
-        before = [
-            (each, key, getattr(each, key, None))
-            for each in configs
-            for key in _KEYS
-            if key != _KEYS[0] or asks(module, each)
-        ]
+        marked = [(each, key) for each in configs for key in _KEYS if key != _KEYS[0] or asks(module, each)]
+        before = [(*each, getattr(*each, None)) for each in marked]
         self._before = {id(config): str(value) for config, key, value in before if key == _KEYS[0] and value}
         for config, key, _ in before:
             setattr(config, key, "step")
@@ -268,12 +264,11 @@ class Marks:
             known = ", ".join(dict.fromkeys([*ACTIVATIONS.values(), "clamped_silu"]))
             raise refused(f"have the activation {name} or a gate of their own: {known} have a lowering")
         up, bias = ("gate_up_proj" if gated else "up_proj"), getattr(module, "has_bias", False)
+        weights = [getattr(module, each) for each in (up, "down_proj")]
         biases = [getattr(module, f"{each}_bias") if bias else None for each in (up, "down_proj")]
         interleaved = gated and not getattr(module, "is_concatenated", True)
         transposed = getattr(module, "is_transposed", False)
-        return experts(
-            x, index, weight, getattr(module, up), module.down_proj, *biases, activation, transposed, interleaved
-        )
+        return experts(x, index, weight, *weights, *biases, activation, transposed, interleaved)
 
     def _refusal(self, module: nn.Module, what: str) -> Refused:
         """Makes errors about the mark in ``module``."""

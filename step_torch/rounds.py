@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from step import BF16, UINT32, Stream
@@ -152,9 +151,7 @@ class EveryLayer(Sources):
         cache = replace(cache, turns=turns)
         for name, given in (("keys", keys), ("values", values)):
             rows = cache.sequences * cache.tiles * cache.rows
-            at.inputs[f"{prefix}{name}"] = np.broadcast_to(
-                np.zeros((), ml_dtypes.bfloat16), (rows, given.data.shape[-1])
-            )
+            at.inputs[f"{prefix}{name}"] = np.broadcast_to(np.zeros((), BF16.numpy), (rows, given.data.shape[-1]))
         return cache
 
 

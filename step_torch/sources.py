@@ -260,9 +260,8 @@ class Sources:
             kept = KEPT.get(data.dtype.name, FP32)
             at.tensors[key] = at.graph.tensor(name, data.shape, kept)
             at.inputs[name] = data.astype(kept.numpy)
-            supported(
-                kept is not INT32 or (at.inputs[name] == data).all(), f"{name!r} has integers of more than 32 bits"
-            )
+            is_same = kept is not INT32 or (at.inputs[name] == data).all()
+            supported(is_same, f"{name!r} has integers of more than 32 bits")
         return at.tensors[key]
 
     def strides(self, given: Stored, wanted: TileLayout) -> list[int]:

@@ -48,11 +48,8 @@ class Past:
     def within(self, layers: nn.Module) -> Iterator[None]:
         """Latent rows of ``layers`` become keys and values behind those that are there, meanwhile."""
         self._latent = latent_of(layers) if self._kept else {}
-        expanding = [
-            (module, "expand_kv", partial(self._expanded, module.expand_kv, layer))
-            for layer, module in self._latent.items()
-        ]
-        with instead(expanding):
+        latent = self._latent.items()
+        with instead([(each, "expand_kv", partial(self._expanded, each.expand_kv, layer)) for layer, each in latent]):
             yield
 
     def _expanded(self, expand: Any, layer: int, *latent: Tensor) -> tuple[Tensor, Tensor]:
@@ -167,12 +164,8 @@ def kept_behind(model: Any, tokens: Tensor) -> dict[tuple[int, str], Tensor]:
 
     name = cache_name(model)
     if name == RWKV:
-        found = model(tokens, use_cache=True).state
-        return {
-            (layer, str(at)): each[..., layer]
-            for layer in range(len(model.base_model.blocks))
-            for at, each in enumerate(found)
-        }
+        found, layers = [*enumerate(model(tokens, use_cache=True).state)], range(len(model.base_model.blocks))
+        return {(layer, str(at)): each[..., layer] for layer in layers for at, each in found}
     cache = DynamicCache(config=model.config)
     for number, layer in enumerate(cache.layers):
         if not isinstance(layer, LinearAttentionCacheLayerMixin):

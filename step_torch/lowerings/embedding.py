@@ -41,9 +41,8 @@ def embedding_bag(
     """Sums, means or the largest of rows of the table, of bags with as many numbers each."""
     starts, count = offsets.data.tolist() if offsets.is_constant else [], sizes(indices.dims)[0]
     size = count // max(1, len(starts))
-    supported(
-        starts == [*range(0, count, size)] and not include_last_offset, "bags of unlike sizes, or that data decides"
-    )
+    is_even = starts == [*range(0, count, size)] and not include_last_offset
+    supported(is_even, "bags of unlike sizes, or that data decides")
     supported(per_sample_weights is None, "weights of single rows")
     rows = numbered.rows(at, weight, in_shape(at, indices, (len(starts), size)))
     return ((total, mean, largest)[mode](at, rows, [1]),)

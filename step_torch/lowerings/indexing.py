@@ -39,10 +39,8 @@ def index(at: Importer, x: Any, indices: list[Any]) -> Any:
         return x.formed(at.node.name, lambda data: data[numbers], at.axes(at.name(), at.meta.shape))
     first, many, shape = places[0], len(places), sizes(x.dims)
     if many > 1:
-        are_known = all(isinstance(each, Stored) and each.is_constant for each in indices[first : first + many])
-        supported(
-            are_known, f"numbers of {many} dimensions at once; of one, or constants for neighbours have a lowering"
-        )
+        known = all(isinstance(each, Stored) and each.is_constant for each in indices[first : first + many])
+        supported(known, f"numbers of {many} dimensions at once; of one, or constants for neighbours have a lowering")
         of = shape[first : first + many]
         numbers = np.broadcast_arrays(*(each.data.astype(int) for each in indices[first : first + many]))
         x = in_shape(at, x, (*shape[:first], prod(of), *shape[first + many :]))

@@ -51,9 +51,8 @@ class QuantizedProduct(Product):
         weights = [self._read(at, self.weight, layout, self.bits, number, units) for number in range(units)]
         multiply = Matmul(out=INT32, bits=self.bits)
         parts = _taken_apart(at, pieces, units, weights[0])
-        products = [
-            part.map(multiply, weight, name=at.name("product")) for part, weight in zip(parts, weights, strict=True)
-        ]
+        pairs = zip(parts, weights, strict=True)
+        products = [part.map(multiply, weight, name=at.name("product")) for part, weight in pairs]
         scales = self._read(at, self.scales, layout)
         scaled = _in_turns(at, products, scales).map(Dequantize(out=FP32), scales, name=at.name("scaled"))
         total = scaled.accum(Add(), name=at.name("sum")) if count > 1 else scaled

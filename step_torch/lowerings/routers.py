@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,7 @@ from step_torch.views import in_shape
 POSITIVE = ("softmax", "_softmax", "sigmoid", "exp")
 """Operators whose results are not negative."""
 
-NEUTRAL: Mapping[str, float] = {
-    "sum": 0.0,
-    "any": 0,
-    "amax": -float("inf"),
-    "softmax": -float("inf"),
-    "_softmax": -float("inf"),
-}
+NEUTRAL: Mapping[str, float] = {"sum": 0.0, "any": 0, "amax": -inf, "softmax": -inf, "_softmax": -inf}
 """Operators that look at a row as a whole: what others than the chosen ones are for them."""
 
 AS_IT_IS = tuple(f"step_torch.lowerings.{name}" for name in ("experts", "hits", "constants"))
@@ -234,9 +229,8 @@ def _are_places(given: Sequence[Any]) -> bool:
     """Whether the first one says where a router chose, and the others that are chosen are of the same choice."""
     index, *others = given
     is_index = isinstance(index, Chosen) and index.result == 1 and not index.apart
-    return is_index and all(
-        each.selection is index.selection and not each.apart for each in others if isinstance(each, Chosen)
-    )
+    chosen = [each for each in others if isinstance(each, Chosen)]
+    return is_index and all(each.selection is index.selection and not each.apart for each in chosen)
 
 
 def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
@@ -258,9 +252,8 @@ def routed(at: Importer, index: Any, weight: Any, count: int) -> Chosen:
     none = at.whole_rows(at.constant(np.zeros((rows, count)), "none", "bfloat16"), "a row has a place for each expert")
     places = at.value(index)
     mask = numbered.scattered(at, none, places, 1.0, adds=False)
-    return Chosen(
-        Selection(mask, k, True), numbered.scattered(at, none, places, at.value(weight), adds=True), zeroed=True
-    )
+    dense = numbered.scattered(at, none, places, at.value(weight), adds=True)
+    return Chosen(Selection(mask, k, True), dense, zeroed=True)
 
 
 PLACED: Mapping[str, Callable[..., Any]] = {"gather": _gathered, "scatter": _scattered}

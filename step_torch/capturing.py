@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.programs.data.npz import Arrays
@@ -103,17 +103,15 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
     >>> step_torch.capture_decoding(model, "model.pt2", room=64, prompts=[[1, 2, 3]])  # doctest: +SKIP
     PosixPath('model.pt2')
     """
-    body = getattr(model, "base_model", model)
+    kind, wpe = type(model).__name__, getattr(getattr(model, "base_model", model), "wpe", None)
     if owner_of(model) is None or not hasattr(model, "get_output_embeddings"):
         raise InputError(
-            f"{type(model).__name__} has no step that can be captured: language models of transformers have, whose "
+            f"{kind} has no step that can be captured: language models of transformers have, whose "
             f"layers are a list of modules{listed(lacking(model))}"
         )
-    if hasattr(body, "wpe") and room > body.wpe.num_embeddings:
-        raise InputError(
-            f"{type(model).__name__} has {body.wpe.num_embeddings} positions: room can not be {room}, for more tokens"
-        )
-    with calling(model, f"{type(model).__name__} can not be captured", always=True), torch.no_grad(), unscaled(model):
+    most = room if wpe is None else wpe.num_embeddings
+    expect(room <= most, f"{kind} has {most} positions: room can not be {room}, for more tokens", InputError)
+    with calling(model, f"{kind} can not be captured", always=True), torch.no_grad(), unscaled(model):
         return _capture_decoding(model.eval(), path, room, prompts)
 
 

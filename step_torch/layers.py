@@ -120,9 +120,7 @@ class _Through(Exception):
 
 
 @contextmanager
-def turning(
-    body: Any, kinds: Sequence[str | None], tables: Sequence[Tensor], *, is_complex: bool = False
-) -> Iterator[None]:
+def turning(body: Any, kinds: Sequence[str | None], tables: Sequence[Tensor], *, is_complex: bool) -> Iterator[None]:
     """``body`` finds these ``tables`` of positions meanwhile, cosines and sines of each of ``kinds``."""
     pairs = dict(zip(kinds, zip(tables[::2], tables[1::2], strict=True), strict=True))
     made = {kind: torch.complex(*pair) if is_complex else pair for kind, pair in pairs.items()}

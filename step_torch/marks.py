@@ -127,8 +127,8 @@ EXPERTS: dict[str, tuple[bool, str]] = {
 """What experts of transformers must be, and what they have otherwise."""
 
 ACTIVATIONS = {
-    "SiLU": "silu", "SiLUActivation": "silu", "GELU": "gelu", "GELUTanh": "gelu_tanh", "PytorchGELUTanh": "gelu_tanh",
-    "NewGELUActivation": "gelu_tanh", "ReLU": "relu",
+    "SiLU": "silu", "SiLUActivation": "silu", "GELU": "gelu", "GELUActivation": "gelu", "GELUTanh": "gelu_tanh",
+    "PytorchGELUTanh": "gelu_tanh", "NewGELUActivation": "gelu_tanh", "ReLU": "relu",
 }  # fmt: skip
 """Names of activations, by their classes."""
 
@@ -279,10 +279,8 @@ class Marks:
 
 def _activation(function: Any) -> str:
     """The name of an activation of transformers; empty for one that experts do not have."""
-    kind = type(function).__name__
-    if kind in ("GELU", "GELUActivation"):
-        return "gelu_tanh" if getattr(function, "approximate", "none") == "tanh" else "gelu"
-    return ACTIVATIONS.get(kind, "")
+    known = ACTIVATIONS.get(type(function).__name__, "")
+    return "gelu_tanh" if known == "gelu" and getattr(function, "approximate", "") == "tanh" else known
 
 
 def _shown(value: Any) -> str:

@@ -197,9 +197,7 @@ def _tensor(arg: Mapping[str, Any], what: str) -> str:
 _STORED = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
 
 
-def _bound(
-    sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]], limits: Mapping[str, Any]
-) -> dict[str, int]:
+def _bound(sizes: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], limits: Mapping[str, Any]) -> dict[str, int]:
     """Extents of dynamic axes, from the shapes of the inputs; raises `InputError` for some beyond ``limits``."""
     extents, axes = dict[str, int](), list[tuple[str, Any, int]]()
     for name, declared in sizes.items():

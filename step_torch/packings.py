@@ -50,9 +50,7 @@ def is_packed(name: str, layers: Mapping[str, Any]) -> bool:
     return path in layers and part in _PARTS
 
 
-def _layer(
-    path: str, state: Mapping[str, Tensor], config: Mapping[str, Any], says: Callable[[str], str]
-) -> QuantizedLinear:
+def _layer(path: str, state: Mapping[str, Tensor], config: Any, says: Callable[[str], str]) -> QuantizedLinear:
     bits, columns_first = config["bits"], config["quant_method"] == "gptq"
     weight, zeros, scales, order, bias = (state.get(f"{path}.{part}") for part in _PARTS)
     assert weight is not None and zeros is not None and scales is not None

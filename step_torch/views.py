@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from step_torch.importing import Importer
 
 
+Split = tuple[TensorAxis, TensorAxis, TensorAxis]
+"""An axis, and the outer and the inner one that it is split into."""
+
+
 def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     """``x`` with the dimensions ``shape``."""
     if hasattr(x, "in_shape"):
@@ -41,12 +45,10 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     return at.joiner.whole(value, value.dims[-1], "columns lie apart") if apart else value
 
 
-def _regrouped(
-    at: Importer, dims: Dims, shape: tuple[int, ...]
-) -> tuple[Dims, list[tuple[TensorAxis, TensorAxis, TensorAxis]]] | None:
+def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, list[Split]] | None:
     """The axes of ``dims`` grouped to ``shape``, and those that are split in two; None where one does not divide."""
     atoms = [axis for each in dims for axis in each]
-    grouped, splits = list[tuple[TensorAxis, ...]](), list[tuple[TensorAxis, TensorAxis, TensorAxis]]()
+    grouped, splits = list[tuple[TensorAxis, ...]](), list[Split]()
     for extent in shape:
         group: list[TensorAxis] = []
         while (have := prod(each.extent for each in group)) < extent:

@@ -15,12 +15,7 @@ from step_torch.views import in_shape
 
 @lowers("aten.embedding.default")
 def embedding(
-    at: Importer,
-    table: Any,
-    numbers: Any,
-    padding_idx: int = -1,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
+    at: Importer, table: Any, numbers: Any, padding_idx: int = -1, scale_grad_by_freq: Any = False, sparse: Any = False
 ) -> Value:
     """Row ``numbers`` of the table."""
     supported(is_parameter(table), "the table is no parameter of the module")

@@ -26,7 +26,7 @@ def layer_norm(
     weight: Any = None,
     bias: Any = None,
     epsilon: float = 1e-5,
-    cudnn_enable: bool = True,
+    cudnn: Any = True,
 ) -> Value:
     """(x - mean) / sqrt(variance + epsilon) * weight + bias, rounded once."""
     own = sizes(x.dims)

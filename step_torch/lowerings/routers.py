@@ -169,7 +169,7 @@ class Chosen:
             return made
         scalars = [each.data.flat[0].item() if uniform(each) else each for each in args]
         if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(scalars):
-            return self._scalars(at, kind, lowering, scalars, options)
+            return self._scalars(at, lowering, scalars, options)
 
         def plain(arg: Any) -> Any:
             if isinstance(arg, list):
@@ -180,20 +180,15 @@ class Chosen:
 
     def _is_alone(self, args: Sequence[Any]) -> bool:
         """Whether a function of single scalars is one of the chosen entries, and of numbers for whole rows."""
-        tensors = [each for each in args if hasattr(each, "dims")]
-        return all(
-            each.selection is self.selection and not each.apart
-            if isinstance(each, Chosen)
-            else sizes(each.dims)[-1:] == (1,)
-            for each in tensors
-        )
-
-    def _scalars(
-        self, at: Importer, kind: str, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
-    ) -> Chosen:
-        """A function of single scalars of all columns."""
+        chosen = [each for each in args if isinstance(each, Chosen)]
         others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
-        several = [each for each in args if isinstance(each, Chosen)]
+        alike = all(each.selection is self.selection and not each.apart for each in chosen)
+        return alike and all(sizes(each.dims)[-1:] == (1,) for each in others)
+
+    def _scalars(self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Options) -> Chosen:
+        """A function of single scalars of all columns."""
+        kind, several = at.node.op.split(".")[1], [each for each in args if isinstance(each, Chosen)]
+        others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
         whole = [each.entries(at) for each in several]
         filled = [self.selection.made.get((each.stream.key, each.dims, 0.0)) for each in whole]
         given = [each if own is None else own for each, own in zip(whole, filled, strict=True)]
@@ -213,9 +208,7 @@ class Chosen:
 
 
 @lowers("aten.topk.default")
-def top(
-    at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Chosen | Value | None, ...]:
+def top(at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, ...]:
     """The largest of every row, or the smallest, and where they are."""
     if not largest or dim % len(x.dims) != len(x.dims) - 1:
         return in_order(at, x, dim, k, largest)

@@ -131,12 +131,8 @@ def _linear_layers(module: nn.Module, *, head: bool) -> dict[str, tuple[nn.Modul
     for path, each in module.named_modules():
         if each is not scores and path and (type(each) is nn.Linear or type(each).__name__ == "Conv1D"):
             found[path] = each, each.weight if type(each) is nn.Linear else each.weight.T
-    expect(
-        found,
-        f"{type(module).__name__} has no linear layers to quantise: parts that are nn.Linear, or Conv1D of "
-        "transformers, are",
-        InputError,
-    )
+    says = f"{type(module).__name__} has no linear layers to quantise"
+    expect(found, f"{says}: parts that are nn.Linear, or Conv1D of transformers, are", InputError)
     return found
 
 

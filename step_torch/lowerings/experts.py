@@ -212,12 +212,11 @@ def _result(
     def biased(y: Stream, name: str) -> Stream:
         return y.map(Add(), read(f"{name}_bias"), name=f"{prefix}{name}") if f"{name}_bias" in parts else y
 
-    projected = {
-        name: biased(repeated.map(multiply, read(name), name=f"{prefix}{name}_projection"), name)
-        for name in ("gate", "up")
-        if name in parts
-    }
-    state = _activated(projected["up"], projected.get("gate"), activation, prefix)
+    def projected(name: str) -> Stream:
+        return biased(repeated.map(multiply, read(name), name=f"{prefix}{name}_projection"), name)
+
+    gate = projected("gate") if "gate" in parts else None
+    state = _activated(projected("up"), gate, activation, prefix)
     return biased(state.accum(multiply, down, name=f"{prefix}y"), "down")
 
 

@@ -112,9 +112,7 @@ def nonzero(at: Importer, x: Any) -> Hits:
     """Where a router chose something: rows, and entries of these."""
     maker = next((node for node in at.nodes.nodes if at.node.args[0].name in node.results), at.node)
     places = at.values.get(maker.args[0].name) if maker.op == "aten.eq.Scalar" else None
-    supported(
-        isinstance(x, Chosen) and isinstance(places, Chosen) and places.result == 1 and len(x.dims) == 2,
-        "rows that data chooses have a lowering where what topk gives is compared with one number: compute all rows, "
-        "and choose with torch.where(c, x, y)",
-    )
+    is_choice = isinstance(x, Chosen) and isinstance(places, Chosen) and places.result == 1 and len(x.dims) == 2
+    what = "rows that data chooses have a lowering where what topk gives is compared with one number"
+    supported(is_choice, f"{what}: compute all rows, and choose with torch.where(c, x, y)")
     return Hits(x)

@@ -95,9 +95,7 @@ def read_archive(path: Path | str) -> Archive:
 class _ArchiveReader:
     def __init__(self, path: Path, opened: zipfile.ZipFile) -> None:
         self.path, self._opened = path, opened
-        names = opened.namelist()
-        self._root = names[0].split("/")[0] if names else ""
-        self._names = set(names)
+        self._root = zipfile.Path(opened) / next(iter(opened.namelist()), "").split("/")[0]
 
     def read(self) -> Archive:
         model = self._json("models/model.json", "the exported program")
@@ -125,14 +123,14 @@ class _ArchiveReader:
 
     def _weight(self, name: str, kind: str, config: dict[str, Any]) -> np.ndarray:
         member, meta = f"data/{kind}/{config['path_name']}", config["tensor_meta"]
-        if f"{self._root}/{member}" not in self._names:
+        if not (self._root / member).exists():
             raise FormatError(f"'{self.path}' lacks {member}, the data of {name!r}: capture the module again")
         kept, shape = DTYPES.get(meta["dtype"]), [each["as_int"] for each in meta["sizes"]]
         if kept is None:
             known = ", ".join(DTYPES.values())
             raise FormatError(f"'{self.path}': {name!r} has format {meta['dtype']}, which is none of {known}")
         dtype = np.dtype(getattr(ml_dtypes, kept, kept))
-        data = self._opened.read(f"{self._root}/{member}")
+        data = (self._root / member).read_bytes()
         if len(data) != prod(shape) * dtype.itemsize:
             raise FormatError(
                 f"'{self.path}': {name!r} is {kept}{shape} of {prod(shape) * dtype.itemsize:,} bytes, "
@@ -143,16 +141,15 @@ class _ArchiveReader:
         return np.ndarray(shape, dtype, data, offset, strides)
 
     def _json(self, member: str, what: str) -> dict[str, Any]:
-        name = f"{self._root}/{member}"
-        if name not in self._names:
+        if not (found := self._root / member).exists():
             raise FormatError(f"'{self.path}' is no .pt2 file of torch.export: it lacks {member}, {what}")
-        return json.loads(self._opened.read(name))
+        return json.loads(found.read_bytes())
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """Arrays that `step_torch.capture` stored beside the program."""
-        if f"{self._root}/{RESULTS}" not in self._names:
+        if not (found := self._root / RESULTS).exists():
             return {}
-        with np.load(io.BytesIO(self._opened.read(f"{self._root}/{RESULTS}"))) as arrays:
+        with np.load(io.BytesIO(found.read_bytes())) as arrays:
             bits = ml_dtypes.bfloat16
             return {key: each.view(bits) if each.dtype == np.uint16 else each for key, each in arrays.items()}
 
@@ -168,6 +165,4 @@ def _results(found: dict[str, np.ndarray]) -> tuple[TorchResults, ...]:
 
 def _texts(found: dict[str, np.ndarray]) -> tuple[GeneratedText, ...]:
     count = sum(name.startswith("text_") for name in found)
-    return tuple(
-        GeneratedText(found[f"text_{each}"].tolist(), found[f"margin_{each}"].tolist()) for each in range(count)
-    )
+    return tuple(GeneratedText(found[f"text_{at}"].tolist(), found[f"margin_{at}"].tolist()) for at in range(count))

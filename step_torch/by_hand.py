@@ -40,8 +40,6 @@ def rewrite(program: ExportedProgram) -> None:
             program.constants[name] = torch.view_as_real(each)
     for node in program.graph.find_nodes(op="call_function", target=_ATEN.softmax.int):
         _mark(program, node)
-    program.graph.eliminate_dead_code()
-    program.graph_module.recompile()
 
 
 def _mark(program: ExportedProgram, softmax: fx.Node) -> None:

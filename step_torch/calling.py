@@ -18,7 +18,7 @@ SITE = re.compile(r".*/(?:site|dist)-packages/")
 
 _PYTHON = sysconfig.get_path("stdlib")
 
-_OURS = (str(Path(__file__).parent), "<")
+OURS = str(Path(__file__).parent)
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def _place(model: Any, error: Exception) -> str:
         path = names.get(id(frame.f_locals.get("self")), path)
         file = frame.f_code.co_filename
         installed = SITE.match(file) is not None
-        if "/torch/" not in file and not file.startswith(_OURS) and (installed or not file.startswith(_PYTHON)):
+        if "/torch/" not in file and not file.startswith((OURS, "<")) and (installed or not file.startswith(_PYTHON)):
             line = f"{SITE.sub('', file)}:{number}"
     module = "" if path is None else f"in {path or 'the module itself'}, "
     return module if line is None else f"{module}at {line}, "

@@ -23,13 +23,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
 from step_torch.by_hand import rewrite
-from step_torch.calling import SITE, calling, check_arguments, check_call
+from step_torch.calling import OURS, SITE, calling, check_arguments, check_call
 from step_torch.decompositions import decompositions
 from step_torch.known import compute_known, tabulate
 from step_torch.lacking import lacking, listed, owner_of
@@ -39,12 +39,6 @@ from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references, results_of
 from step_torch.states import Past, first_states, kept_behind, unscaled
-
-_OURS = (
-    "capturing", "decompositions", "known", "layers", "marks", "sights", "references", "calling", "recurrences",
-    "states", "quantized",
-)  # fmt: skip
-OWN = tuple(f"step_torch/{name}.py" for name in _OURS)
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 
@@ -109,17 +103,15 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
     >>> step_torch.capture_decoding(model, "model.pt2", room=64, prompts=[[1, 2, 3]])  # doctest: +SKIP
     PosixPath('model.pt2')
     """
-    body = getattr(model, "base_model", model)
+    kind, wpe = type(model).__name__, getattr(getattr(model, "base_model", model), "wpe", None)
     if owner_of(model) is None or not hasattr(model, "get_output_embeddings"):
         raise InputError(
-            f"{type(model).__name__} has no step that can be captured: language models of transformers have, whose "
+            f"{kind} has no step that can be captured: language models of transformers have, whose "
             f"layers are a list of modules{listed(lacking(model))}"
         )
-    if hasattr(body, "wpe") and room > body.wpe.num_embeddings:
-        raise InputError(
-            f"{type(model).__name__} has {body.wpe.num_embeddings} positions: room can not be {room}, for more tokens"
-        )
-    with calling(model, f"{type(model).__name__} can not be captured", always=True), torch.no_grad(), unscaled(model):
+    most = room if wpe is None else wpe.num_embeddings
+    expect(room <= most, f"{kind} has {most} positions: room can not be {room}, for more tokens", InputError)
+    with calling(model, f"{kind} can not be captured", always=True), torch.no_grad(), unscaled(model):
         return _capture_decoding(model.eval(), path, room, prompts)
 
 
@@ -203,9 +195,8 @@ def _capture(
         check_call(module, given[0])
     with torch.no_grad(), calling(module, "the module can not be captured"):
         for number, results in enumerate(references(module, given, marks)):
-            arrays |= {
-                f"{kind}_{number}_{at}": _bits(one) for kind, some in results.items() for at, one in enumerate(some)
-            }
+            parts = ((kind, *each) for kind, some in results.items() for each in enumerate(some))
+            arrays |= {f"{kind}_{number}_{at}": _bits(one) for kind, at, one in parts}
         with marks.within(module):
             program = _exported(module, given[0], dynamic_shapes)
             if shorter is not None:
@@ -225,9 +216,8 @@ def _check(program: torch.export.ExportedProgram) -> None:
         each = program.state_dict.get(spec.target or "")
         if each is None or spec.arg.name not in read or not each.is_floating_point() or each.dtype == torch.bfloat16:
             continue
-        raise InputError(
-            f"parameter {spec.target!r} is {name_of(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first"
-        )
+        says = f"parameter {spec.target!r} is {name_of(each.dtype)}, not bfloat16"
+        raise InputError(f"{says}: call .to(torch.bfloat16) first")
 
 
 def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) -> torch.export.ExportedProgram:
@@ -250,6 +240,8 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         (position,) = (each for each in program.graph.find_nodes(op="placeholder") if each.name == "position")
         tabulate(program, position, module.room)
     rewrite(program)
+    program.graph.eliminate_dead_code()
+    program.graph_module.recompile()
     for path, body in program.graph_module.named_modules():
         for node in body.graph.nodes:
             _shorten(node.meta)
@@ -260,10 +252,11 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
 
 def _shorten(meta: dict[str, Any]) -> None:
     """Keep the innermost line outside of torch, with a path that is the same on all machines."""
-    frames = [(SITE.sub("", file), *rest) for file, *rest in _FRAME.findall(meta.get("stack_trace") or "")]
-    own = [each for each in frames if not each[0].startswith("torch/") and not each[0].endswith(OWN)]
+    frames = _FRAME.findall(meta.get("stack_trace") or "")
+    own = [each for each in frames if not SITE.sub("", each[0]).startswith("torch/") and not each[0].startswith(OURS)]
     if own or frames:
         file, line, function = (own or frames)[-1]
+        file = SITE.sub("", file)
         with suppress(ValueError):  # it lies elsewhere
             file = str(Path(file).relative_to(Path.cwd()))
         meta["stack_trace"] = f'File "{file}", line {line}, in {function}'

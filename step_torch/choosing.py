@@ -93,18 +93,18 @@ def _at_once(given: Sequence[WeightProduct]) -> list[list[WeightProduct]]:
 
 def _cycles(tiling: Tiling, given: Sequence[WeightProduct], fabric: FabricConfig) -> float:
     """The fewest cycles of all products, of which those of one value go on at once, and others after each other."""
-    assert tiling.columns is not None
-    turn, total = fabric.stages if tiling.sum == "ordered" else 1 / TERMS, 0.0
+    total = 0.0
     for same in _at_once(given):
         loads = max(each.bytes / tiling.side_by_side for each in same) / _of_one(fabric)
-        sums = [
-            each.depth * each.columns / tiling.columns / tiling.side_by_side
-            if each.whole
-            else each.depth
-            * -(-each.columns // tiling.columns)
-            * max(turn, width / tiling.side_by_side / fabric.matmul_lanes)
-            for each in same
-            for width in [min(each.columns, tiling.columns)]
-        ]
+        sums = (_cycles_of_sums(tiling, each, fabric) for each in same)
         total += max(sum(each.bytes for each in same) / fabric.memory.bandwidth, loads, *sums)
     return total
+
+
+def _cycles_of_sums(tiling: Tiling, each: WeightProduct, fabric: FabricConfig) -> float:
+    """The fewest cycles of the sums of one product."""
+    if each.whole:
+        return each.depth * each.columns / tiling.most_columns / tiling.side_by_side
+    turn = fabric.stages if tiling.sum == "ordered" else 1 / TERMS
+    lanes = min(each.columns, tiling.most_columns) / tiling.side_by_side / fabric.matmul_lanes
+    return each.depth * -(-each.columns // tiling.most_columns) * max(turn, lanes)

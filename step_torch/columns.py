@@ -77,9 +77,8 @@ class ColumnChoice:
         elif np.array_equal(order, range(order[0], order[0] + order.size)):
             value = kept(at, of, -1, range(order[0], order[0] + order.size))
         else:
-            supported(
-                order.min() >= 0 and order.max() < self.none, "columns of float32 that change signs, or zeros beside"
-            )
+            is_plain = order.min() >= 0 and order.max() < self.none
+            supported(is_plain, "columns of float32 that change signs, or zeros beside")
             value = picked(at, of, -1, order.tolist())
         return value if sizes(value.dims) == shape else in_shape(at, value, shape)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from step_torch.generating import LanguageModel
 
 
+@dataclass
 class DecodingLoops:
     """The two loops of the program, around the nodes of ``model``.
 
@@ -31,26 +32,22 @@ class DecodingLoops:
     tile that has one of each; where a ``chunk`` of a prompt has several rows, it is a tile of so many, or fewer.
     """
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        importer: Importer,
-        slots: int,
-        chunk: int,
-        *,
-        values: bool,
-        is_drawn: bool,
-        with_scores: bool,
-    ) -> None:
-        self.model, self.importer = model, importer
-        self.values, self.is_drawn, self.with_scores = values, is_drawn, with_scores
-        self.slots, self.is_chunk = slots, chunk > 1
-        kind, count = ("chunk", chunk) if self.is_chunk else ("slots", slots)
+    model: LanguageModel
+    importer: Importer
+    slots: int
+    chunk: int
+    values: bool
+    is_drawn: bool
+    with_scores: bool
+
+    def __post_init__(self) -> None:
+        graph, self.is_chunk = self.importer.graph, self.chunk > 1
+        kind, count = ("chunk", self.chunk) if self.is_chunk else ("slots", self.slots)
         self.rows = AxisPart(TensorAxis(kind, count), count) if count > 1 else None
         symbols = "rounds", "steps", "asked_rows", "most_asked"
-        self.rounds, self.steps, self.asked, self.most_asked = map(importer.graph.symbol, symbols)
+        self.rounds, self.steps, self.asked, self.most_asked = map(graph.symbol, symbols)
         self.each = self._each("rows_of_round")
-        self.goes_on = importer.graph.feedback(Selector(1), [self.asked], name="goes_on")
+        self.goes_on = graph.feedback(Selector(1), [self.asked], name="goes_on")
 
     def _each(self, name: str) -> list[Dim | int]:
         """Rows of a tile: a symbol of this ``name`` where these differ from chunk to chunk."""
@@ -127,9 +124,8 @@ class DecodingLoops:
         none = graph.constant(0, dtype=INT32, reference=ends, name="none")
         going = ends.map(Where(), none, self._of_asked("going", INT32), name="going_behind")
         going = going.map(Min(), before, name="going_on")
-        over = (
-            going.map(Transpose(), name="slots_on").map(RowMax(), name="any_on").map(Compare("=="), none, name="over")
-        )
+        on = going.map(Transpose(), name="slots_on").map(RowMax(), name="any_on")
+        over = on.map(Compare("=="), none, name="over")
         (again,) = going.partition(over.map(SelectValid(), name="going_next"), targets=1, name="going_out")
         back.close(again.assume_shape(back.type.shape))
         return over
@@ -183,10 +179,8 @@ class DecodingLoops:
             stream = stream.assume_shape([self.rounds, *self.each]).accum(RetileRow(), name="chunk")
         else:
             stream = stream.assume_shape([self.rounds])
-        weights = {
-            at.values[name].name: [self.model.archive.weights[each] for each in own]
-            for name, own in parts.parameters.items()
-        }
+        held, named = self.model.archive.weights, parts.parameters.items()
+        weights = {at.values[name].name: [held[each] for each in own] for name, own in named}
         position, number = schedule["position"], schedule["layer"]
         numbers = {self.model.nodes.inputs[1]: position}
         at.sources = EveryLayer(

@@ -14,9 +14,7 @@ from step_torch.recurrences import CELLS
 
 aten = torch.ops.aten
 
-WHOLE = (
-    "linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm",
-)  # fmt: skip
+WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
 """Operators that are not taken apart."""
 
 GROWING = (aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec)

@@ -114,11 +114,10 @@ class Importer:
         if size != most or extent % size:
             at = next(number for number, axes in enumerate(given.dims) if axis in axes)
             last = f", the last one {extent % size}" if extent % size else ""
-            dynamic = "; the axis is dynamic, and other extents may have other tiles"
-            self.notes[
-                f"axis {at} of {given.name!r} is {extent}, which tiles of {most} rows do not divide: they have {size}"
-                f"{last}{dynamic * self.nodes.is_dynamic(given.name, at)}"
-            ] = None
+            if at in self.nodes.dynamic.get(given.name, ()):
+                last += "; the axis is dynamic, and other extents may have other tiles"
+            says = f"axis {at} of {given.name!r} is {extent}, which tiles of {most} rows do not divide"
+            self.notes[f"{says}: they have {size}{last}"] = None
         return size
 
     def stored(self, name: str, data: np.ndarray, *, is_parameter: bool) -> Stored:

@@ -83,10 +83,14 @@ class Joiner:
         if len(axes) > 1:
             raise NoJoin(f"the last dimension is {' and '.join(each.name for each in axes)} in {value.layout}")
         axis = axes[0] if axes else None
-        value = self.facing(value, axis, why)
-        if value.layout.rows is not None and value.layout.rows.axis == axis:
-            value = self.row_by_row(value, why)  # which lie side by side then
+        value = self.beside(value, axis, why)
         return self.columns(value, axis.extent, why) if axis else value
+
+    def beside(self, value: Value, axis: TensorAxis | None, why: str) -> Value:
+        """``value`` with ``axis`` in the columns of its tiles, and in no rows."""
+        value = self.facing(value, axis, why)
+        rows = value.layout.rows
+        return self.row_by_row(value, why) if rows is not None and rows.axis == axis else value
 
     def facing(self, value: Value, axis: TensorAxis | None, why: str) -> Value:
         """``value`` with ``axis`` in the columns of its tiles, or one column: rows change places with columns."""
@@ -182,7 +186,8 @@ class Joiner:
             self._enter(f"RetileStreamify to {tile}", _tile_bytes(value), why)
             loops = layout.loops[:-1] if on else layout.loops
             count = cut * (inner.count if on and inner is not None else 1)
-            return self._with_tile(value, pieces, (*loops, AxisPart(part.axis, count, size * part.step)), side, tile)
+            layout = replace(layout, loops=(*loops, AxisPart(part.axis, count, size * part.step)))
+            return replace(value, stream=pieces, layout=layout.with_side(side, tile))
         other = layout.rows if side == "col" else layout.columns
         if other is not None and other.axis == part.axis and other.count > 1:
             value = self.tiled(value, "row" if side == "col" else "col", 1, why)
@@ -195,7 +200,7 @@ class Joiner:
         stream = stream.accum(RetileCol() if side == "col" else RetileRow(), name=self.at.name("joined"))
         tile = AxisPart(part.axis, size, part.step)
         self._enter(f"Retile to {tile}", joined * _tile_bytes(value), why)
-        return self._with_tile(value, stream, loops, side, tile)
+        return replace(value, stream=stream, layout=replace(value.layout, loops=loops).with_side(side, tile))
 
     def innermost(self, value: Value, part: AxisPart, why: str, size: int | None = None) -> Value:
         """``value`` with the loops over blocks ``part`` innermost, as far as ``size`` goes, as one."""
@@ -246,10 +251,8 @@ class Joiner:
 
     def _through_memory(self, value: Value, extents: list[int], strides: list[int], why: str) -> Stream:
         """The value is stored, and read when all of it is there."""
-        tensor, last = self.stored(value, why)
-        return self.at.graph.load(
-            tensor, tile=value.layout.tile, out=extents, stride=strides, reference=last, name=self.at.name("reload")
-        )
+        (tensor, last), at, tile = self.stored(value, why), self.at, value.layout.tile
+        return at.graph.load(tensor, tile=tile, out=extents, stride=strides, reference=last, name=at.name("reload"))
 
     def stored(self, value: Value, why: str, before: int = 0, behind: int = 0) -> tuple[Any, Stream]:
         """A tensor with the tiles of ``value`` in their order, and a stream that says when all of it is there.
@@ -268,13 +271,6 @@ class Joiner:
         self._enter("a way through off-chip memory", 2 * _tile_bytes(value), why)
         loops = len(value.layout.loops)
         return tensor, numbers.accum(Max(), rank=loops, name=self.at.name("last")) if loops else numbers
-
-    def _with_tile(
-        self, value: Value, stream: Stream, loops: tuple[AxisPart, ...], side: Side, tile: AxisPart
-    ) -> Value:
-        layout = value.layout
-        rows, columns = (layout.rows, tile) if side == "col" else (tile, layout.columns)
-        return replace(value, stream=stream, layout=TileLayout(loops, rows, columns))
 
     def _enter(self, kind: str, size: int, why: str) -> None:
         self.placed.append(Join(self.at.node.name, kind, size, why, self.at.node.place))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, fx
@@ -22,8 +23,7 @@ def compute_known(program: torch.export.ExportedProgram) -> None:
         reads = set(node.all_input_nodes)
         if node.op != "call_function" or reads - found.keys() or (reads and not reads & known) or _is_random(node):
             continue
-        args, options = (fx.node.map_arg(each, found.get) for each in (node.args, node.kwargs))
-        found[node] = node.target(*args, **options)
+        found[node] = called(node, found)
         if node.target.__name__.startswith("empty"):
             found[node].zero_()  # it holds anything, which would be stored
         known.add(node)
@@ -34,8 +34,6 @@ def compute_known(program: torch.export.ExportedProgram) -> None:
             node.replace_all_uses_with(constant, delete_user_cb=lambda user: user not in known)
     for node in graph.find_nodes(op="call_function", target=torch.ops.aten._assert_tensor_metadata.default):
         graph.erase_node(node)
-    graph.eliminate_dead_code()
-    program.graph_module.recompile()
 
 
 def tabulate(program: torch.export.ExportedProgram, number: fx.Node, count: int) -> None:
@@ -52,11 +50,8 @@ def tabulate(program: torch.export.ExportedProgram, number: fx.Node, count: int)
         is_row = node.target is aten.embedding.default and node.args[1] is number
         if found.keys().isdisjoint(reads) or reads - found.keys() - known.keys() or is_row:
             continue
-        found[node] = []
-        for each in range(count):
-            now = known | {read: found[read][each] for read in reads & found.keys()}
-            args, options = (fx.node.map_arg(part, now.get) for part in (node.args, node.kwargs))
-            found[node].append(node.target(*args, **options))
+        moving = reads & found.keys()
+        found[node] = [called(node, known | {read: found[read][each] for read in moving}) for each in range(count)]
     tables = dict[tuple[str, bytes], fx.Node]()  # layers have those that are equal together
     for node in [*found][1:]:
         if found.keys() >= node.users.keys() or not isinstance(found[node][0], Tensor):
@@ -71,8 +66,12 @@ def tabulate(program: torch.export.ExportedProgram, number: fx.Node, count: int)
             row.meta["val"] = like.new_empty((*number.meta["val"].shape, data.shape[1]))
             tables[key].meta["val"] = like
         node.replace_all_uses_with(tables[key], delete_user_cb=lambda user: user not in found)
-    graph.eliminate_dead_code()
-    program.graph_module.recompile()
+
+
+def called(node: fx.Node, known: Mapping[fx.Node, Any]) -> Any:
+    """The result of ``node``, all of whose operands are ``known``."""
+    args, options = (fx.node.map_arg(each, known.get) for each in (node.args, node.kwargs))
+    return node.target(*args, **options)
 
 
 def constants_of(program: torch.export.ExportedProgram, but: Sequence[InputKind] = WEIGHTS) -> dict[fx.Node, Tensor]:

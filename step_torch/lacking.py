@@ -62,9 +62,14 @@ def _of_modules(model: Any) -> Iterator[str]:
             yield f"quantized weights, which must be bfloat16: {path!r} is a {kind.__module__}.{kind.__name__}"
 
 
-def _of_configs(model: Any) -> Iterator[str]:
+def configs_of(model: Any) -> list[Any]:
+    """The configurations of transformers in a module."""
     modules = model.modules() if hasattr(model, "modules") else [model]
-    for config in {id(each.config): each.config for each in modules if hasattr(each, "config")}.values():
+    return list({id(each.config): each.config for each in modules if hasattr(each, "config")}.values())
+
+
+def _of_configs(model: Any) -> Iterator[str]:
+    for config in configs_of(model):
         if getattr(config, "is_encoder_decoder", False):
             yield "an encoder beside the decoder (is_encoder_decoder)"
         if getattr(config, "alibi", False):

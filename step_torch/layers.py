@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from step.errors import InputError
 from step_torch.calling import calling
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.references import results_of
-from step_torch.states import ROWS, Past
+from step_torch.states import ROWS, Past, instead
 
 
 class Layers(nn.Module):
@@ -68,8 +69,11 @@ class Layers(nn.Module):
         driver = copy.copy(body)
         driver._modules = {}
         for each, module in body._modules.items():
-            driver.__dict__[each] = _Beside(module, x)
-        driver.__dict__[name] = [_Step(self.layers, number, x) for number in range(len(self.layers))]
+            driver.__dict__[each] = _Delegate(module, partial(_beside, x))
+        driver.__dict__[name] = [
+            _Delegate(each, partial(_step, None if number else x, number + 1 == len(self.layers)))
+            for number, each in enumerate(self.layers)
+        ]
         if "use_cache" in accepted:
             given["use_cache"] = bool(past)
         try:
@@ -83,33 +87,28 @@ class Layers(nn.Module):
 class _Delegate:
     """A module that is called in another way; all else is that of the module."""
 
-    def __init__(self, module: nn.Module, x: Tensor) -> None:
-        self._module, self._x = module, x
+    def __init__(self, module: nn.Module, call: Callable[..., Any]) -> None:
+        self._module, self._call = module, call
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
 
-
-class _Beside(_Delegate):
-    """A module beside the layers: one that is given rows, as a norm or a projection, leaves them as they are."""
-
     def __call__(self, *args: Any, **options: Any) -> Any:
-        given = (each.shape for each in (*args, *options.values()) if isinstance(each, Tensor))
-        return self._x if self._x.shape in given else self._module(*args, **options)
+        return self._call(self._module, *args, **options)
 
 
-class _Step(_Delegate):
-    """Layer ``number`` as the model calls it; the first one gets ``x``, and behind the last one it ends."""
+def _beside(x: Tensor, module: nn.Module, *args: Any, **options: Any) -> Any:
+    """A module beside the layers: one that is given rows, as a norm or a projection, leaves them as they are."""
+    given = (each.shape for each in (*args, *options.values()) if isinstance(each, Tensor))
+    return x if x.shape in given else module(*args, **options)
 
-    def __init__(self, layers: nn.ModuleList, number: int, x: Tensor) -> None:
-        super().__init__(layers[number], x)
-        self._first, self._last = number == 0, number + 1 == len(layers)
 
-    def __call__(self, rows: Tensor, *args: Any, **options: Any) -> Any:
-        result = self._module(self._x if self._first else rows, *args, **options)
-        if self._last:
-            raise _Through(results_of(result)[0])
-        return result
+def _step(x: Tensor | None, last: bool, layer: nn.Module, rows: Tensor, *args: Any, **options: Any) -> Any:
+    """A layer as the model calls it; the first one gets ``x``, and behind the last one it ends."""
+    result = layer(rows if x is None else x, *args, **options)
+    if last:
+        raise _Through(results_of(result)[0])
+    return result
 
 
 class _Through(Exception):
@@ -121,19 +120,13 @@ class _Through(Exception):
 
 
 @contextmanager
-def turning(
-    body: Any, kinds: Sequence[str | None], tables: Sequence[Tensor], *, is_complex: bool = False
-) -> Iterator[None]:
+def turning(body: Any, kinds: Sequence[str | None], tables: Sequence[Tensor], *, is_complex: bool) -> Iterator[None]:
     """``body`` finds these ``tables`` of positions meanwhile, cosines and sines of each of ``kinds``."""
     pairs = dict(zip(kinds, zip(tables[::2], tables[1::2], strict=True), strict=True))
     made = {kind: torch.complex(*pair) if is_complex else pair for kind, pair in pairs.items()}
-    if made:
-        body.__dict__["rotary_emb"] = lambda _, position_ids=None, layer_type=None: made[layer_type]
-    try:
+    entry = (body, "rotary_emb", lambda _, position_ids=None, layer_type=None: made[layer_type])
+    with instead([entry] if made else []):
         yield
-    finally:
-        if pairs:
-            del body.__dict__["rotary_emb"]
 
 
 def is_complex(body: Any, kinds: Sequence[str | None]) -> bool:

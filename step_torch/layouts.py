@@ -78,6 +78,10 @@ class TileLayout:
         sides: tuple[tuple[Side, AxisPart | None], ...] = (("col", self.columns), ("row", self.rows))
         return next(((side, part) for side, part in sides if part and part.axis == axis), (None, AxisPart(axis, 1)))
 
+    def with_side(self, side: Side, tile: AxisPart) -> TileLayout:
+        """The layout with ``tile`` as that side of a tile."""
+        return replace(self, rows=tile) if side == "row" else replace(self, columns=tile)
+
     def reach(self, axis: TensorAxis) -> int:
         """Indices of ``axis`` that are counted."""
         return max((part.count * part.step for part in self.parts if part and part.axis == axis), default=1)

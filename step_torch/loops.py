@@ -24,9 +24,9 @@ def in_one_loop(at: Importer, value: Value, name: str) -> Stream:
     return value.stream.flatten(0, loops, name=at.name(f"{name}_flat")) if loops else value.stream
 
 
-def in_loops(at: Importer, stream: Stream, like: Value) -> Stream:
+def in_loops(at: Importer, stream: Stream, like: Stream) -> Stream:
     """The loops of ``like`` out of one."""
-    return looped(at, stream, like.stream.shape[0], [int(each) for each in like.stream.shape[1:]])
+    return looped(at, stream, like.shape[0], [int(each) for each in like.shape[1:]])
 
 
 def filtered(at: Importer, value: Value, wanted: np.ndarray) -> Stream:

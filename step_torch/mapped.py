@@ -126,9 +126,7 @@ def map(
     if luts is None and (machine is None or not MACHINES[machine].parts):
         raise InputError("a mapping needs a budget of luts, or a machine that has some: machine=U55C")
     given = {AREA: MACHINES[machine].parts["luts"] if luts is None and machine else luts, MEMORY: memory_bytes}
-    budget = Budget(
-        {name: settled(each, numbers, name, InputError) for name, each in given.items() if each is not None}
-    )
+    budget = Budget({key: settled(each, numbers, key, InputError) for key, each in given.items() if each is not None})
     values = settled({} if over is None else over, Mapping, "over", InputError)
     listed = {name: settled(each, Iterable[Any], name, InputError) for name, each in values.items()}
     axes = tilings.axes({name: [plain(value) for value in each] for name, each in listed.items()})

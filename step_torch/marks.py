@@ -17,9 +17,10 @@ from torch import Tensor, nn
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from step.errors import InputError, expect
+from step_torch.lacking import configs_of
 from step_torch.masks import NEVER
 from step_torch.recurrences import in_loops
-from step_torch.sights import Sight, asks, configs_of, sight_of
+from step_torch.sights import Sight, asks, sight_of
 
 
 @torch.library.custom_op("step::attention", mutates_args=())
@@ -126,8 +127,8 @@ EXPERTS: dict[str, tuple[bool, str]] = {
 """What experts of transformers must be, and what they have otherwise."""
 
 ACTIVATIONS = {
-    "SiLU": "silu", "SiLUActivation": "silu", "GELU": "gelu", "GELUTanh": "gelu_tanh", "PytorchGELUTanh": "gelu_tanh",
-    "NewGELUActivation": "gelu_tanh", "ReLU": "relu",
+    "SiLU": "silu", "SiLUActivation": "silu", "GELU": "gelu", "GELUActivation": "gelu", "GELUTanh": "gelu_tanh",
+    "PytorchGELUTanh": "gelu_tanh", "NewGELUActivation": "gelu_tanh", "ReLU": "relu",
 }  # fmt: skip
 """Names of activations, by their classes."""
 
@@ -169,12 +170,8 @@ class Marks:
         ALL_EXPERTS_FUNCTIONS.register("step", self._experts)
         self._paths = {id(each): path for path, each in module.named_modules()}
         self._again = cycle(self._sights)
-        before = [
-            (each, key, getattr(each, key, None))
-            for each in configs
-            for key in _KEYS
-            if key != _KEYS[0] or asks(module, each)
-        ]
+        marked = [(each, key) for each in configs for key in _KEYS if key != _KEYS[0] or asks(module, each)]
+        before = [(*each, getattr(*each, None)) for each in marked]
         self._before = {id(config): str(value) for config, key, value in before if key == _KEYS[0] and value}
         for config, key, _ in before:
             setattr(config, key, "step")
@@ -267,12 +264,11 @@ class Marks:
             known = ", ".join(dict.fromkeys([*ACTIVATIONS.values(), "clamped_silu"]))
             raise refused(f"have the activation {name} or a gate of their own: {known} have a lowering")
         up, bias = ("gate_up_proj" if gated else "up_proj"), getattr(module, "has_bias", False)
+        weights = [getattr(module, each) for each in (up, "down_proj")]
         biases = [getattr(module, f"{each}_bias") if bias else None for each in (up, "down_proj")]
         interleaved = gated and not getattr(module, "is_concatenated", True)
         transposed = getattr(module, "is_transposed", False)
-        return experts(
-            x, index, weight, getattr(module, up), module.down_proj, *biases, activation, transposed, interleaved
-        )
+        return experts(x, index, weight, *weights, *biases, activation, transposed, interleaved)
 
     def _refusal(self, module: nn.Module, what: str) -> Refused:
         """Makes errors about the mark in ``module``."""
@@ -283,10 +279,8 @@ class Marks:
 
 def _activation(function: Any) -> str:
     """The name of an activation of transformers; empty for one that experts do not have."""
-    kind = type(function).__name__
-    if kind in ("GELU", "GELUActivation"):
-        return "gelu_tanh" if getattr(function, "approximate", "none") == "tanh" else "gelu"
-    return ACTIVATIONS.get(kind, "")
+    known = ACTIVATIONS.get(type(function).__name__, "")
+    return "gelu_tanh" if known == "gelu" and getattr(function, "approximate", "") == "tanh" else known
 
 
 def _shown(value: Any) -> str:

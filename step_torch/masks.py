@@ -118,12 +118,8 @@ class Scores:
         own = [each for each in outer if wanted.dims[3] and each.axis == wanted.dims[3][0]]
         batch = [each for each in outer if each.axis in wanted.dims[0]]
         first = 0 if near else keys - rows
-        query = graph.generate(
-            NUMBER,
-            range(first, first + rows, height),
-            [1, *(each.count for each in (*batch, *own))],
-            name=at.name("query_row"),
-        )
+        extents = [1, *(each.count for each in (*batch, *own))]
+        query = graph.generate(NUMBER, range(first, first + rows, height), extents, name=at.name("query_row"))
         for part in (*(each for each in outer if each not in own and each not in batch), tiles):
             query = query.repeat(part.count, name=at.name("query_row"))
         firsts: Any = range(0, tiles.count * width, width)

@@ -104,10 +104,6 @@ class Nodes:
         """Names of the outputs in the program."""
         return ("output",) if len(self.outputs) == 1 else tuple(f"output{at}" for at in range(len(self.outputs)))
 
-    def is_dynamic(self, name: str, axis: int) -> bool:
-        """Whether that axis of a value, if it is an input, is dynamic."""
-        return axis in self.dynamic.get(name, ())
-
     def unknown(self, node: TorchNode) -> str:
         """An extent of the results of ``node`` that nobody knows before it runs, if there is one."""
         found = (self.metas[name].unknown for name in node.results if name in self.metas)
@@ -209,19 +205,14 @@ def _tensor(arg: Mapping[str, Any], what: str) -> str:
 _STORED = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
 
 
-def _bound(
-    sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]], limits: Mapping[str, Any]
-) -> dict[str, int]:
+def _bound(sizes: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], limits: Mapping[str, Any]) -> dict[str, int]:
     """Extents of dynamic axes, from the shapes of the inputs; raises `InputError` for some beyond ``limits``."""
-    extents = dict[str, int]()
+    extents, axes = dict[str, int](), list[tuple[str, Any, int]]()
     for name, declared in sizes.items():
         if len(shapes[name]) != len(declared):
             raise InputError(f"input {name!r} has {len(declared)} dimensions, not {len(shapes[name])}")
-    axes = [
-        (f"axis {axis} of input {name!r}", *pair)
-        for name, declared in sizes.items()
-        for axis, pair in enumerate(zip(declared, shapes[name], strict=True))
-    ]
+        pairs = enumerate(zip(declared, shapes[name], strict=True))
+        axes += [(f"axis {axis} of input {name!r}", *pair) for axis, pair in pairs]
     for says, size, extent in axes:
         if "as_int" in size and size["as_int"] != extent:
             raise InputError(f"{says} is {size['as_int']} in all captures, not {extent}: name it in dynamic_shapes")
@@ -259,10 +250,9 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
         case "as_optional_tensors":
             return [_argument(each, symbols) for each in value]
         case "as_graph":
-            inputs, outputs = (
-                tuple(_tensor(each, "a loop") for each in value["graph"][key]) for key in ("inputs", "outputs")
-            )
-            nodes = [_node(each, symbols) for each in value["graph"]["nodes"]]
+            graph, ends = value["graph"], ("inputs", "outputs")
+            inputs, outputs = (tuple(_tensor(each, "a loop") for each in graph[end]) for end in ends)
+            nodes = [_node(each, symbols) for each in graph["nodes"]]
             return Body(inputs, needed(nodes, outputs), outputs)
         case "as_none":
             return None

@@ -28,14 +28,9 @@ def check_packing(config: Any, names: Iterable[str], says: Callable[[str], str])
     if not config:
         return
     method, bits = config.get("quant_method"), config.get("bits")
-    expect(
-        method in METHODS,
-        says(
-            f"has quantized weights ({method}), and gptq and awq have a lowering: store them in bfloat16, by "
-            "model.dequantize() and save_pretrained"
-        ),
-        InputError,
-    )
+    what = f"has quantized weights ({method}), and gptq and awq have a lowering"
+    advice = "store them in bfloat16, by model.dequantize() and save_pretrained"
+    expect(method in METHODS, says(f"{what}: {advice}"), InputError)
     expect(there, says("has no qweight, as its quantization_config says"), InputError)
     able = " and ".join(map(str, METHODS[method]))
     expect(bits in METHODS[method], says(f"has {method} weights of {bits} bits: {able} have a lowering"), InputError)
@@ -55,9 +50,7 @@ def is_packed(name: str, layers: Mapping[str, Any]) -> bool:
     return path in layers and part in _PARTS
 
 
-def _layer(
-    path: str, state: Mapping[str, Tensor], config: Mapping[str, Any], says: Callable[[str], str]
-) -> QuantizedLinear:
+def _layer(path: str, state: Mapping[str, Tensor], config: Any, says: Callable[[str], str]) -> QuantizedLinear:
     bits, columns_first = config["bits"], config["quant_method"] == "gptq"
     weight, zeros, scales, order, bias = (state.get(f"{path}.{part}") for part in _PARTS)
     assert weight is not None and zeros is not None and scales is not None

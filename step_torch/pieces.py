@@ -102,7 +102,7 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     dims = with_dim(lead.dims, dim, new)
     values = [_named(each, dims) for each in values]
     columns = next((each.layout.columns.axis for each in values if each.layout.columns), None)
-    values = [_in_columns(at, at.joiner.facing(each, columns, WHY)) for each in values]
+    values = [at.joiner.beside(each, columns, WHY) for each in values]
     for axis in (axis for axes in dims for axis in axes):
         most = gcd(*(each.layout.side(axis)[1].count for each in values), *(extents if axis == new else ()))
         values = [in_blocks(at, each, axis, most)[0] for each in values]
@@ -125,14 +125,6 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     made = Value(stream, dims, layout, dtype)
     beside = layout.columns is not None and layout.columns.axis == new
     return at.joiner.columns(made, new.extent, "columns lie side by side") if beside else made
-
-
-def _in_columns(at: Importer, value: Value) -> Value:
-    """``value`` without rows that count along the axis of its columns."""
-    rows, columns = value.layout.rows, value.layout.columns
-    if rows is None or columns is None or rows.axis != columns.axis:
-        return value
-    return at.joiner.row_by_row(value, WHY)
 
 
 def _named(value: Value, dims: Dims) -> Value:

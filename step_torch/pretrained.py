@@ -136,9 +136,8 @@ class Checkpoint:
         prefix = f"{model.base_model_prefix}."
         own = {path if path in dict(model.named_modules()) else prefix + path: each for path, each in integers.items()}
         if missing := sorted(each for each in told["missing_keys"] if each.rpartition(".")[0] not in own):
-            raise InputError(
-                self._says(f"lacks {len(missing)} weights of a {self.kind.__name__}: {missing[0]!r} is the first")
-            )
+            lost = f"{len(missing)} weights of a {self.kind.__name__}"
+            raise InputError(self._says(f"lacks {lost}: {missing[0]!r} is the first"))
         self._renumber(model, numbers)
         for each in (*model.parameters(), *model.buffers()):  # routers that transformers keeps in float32
             if each.dtype == torch.float32 and bool((each.data.bfloat16() == each.data).all()):
@@ -162,9 +161,8 @@ class Checkpoint:
                     says = f"has layer {number}, which is another one by itself: a {type(one).__name__} is there for a "
                     raise InputError(self._says(f"{says}{type(other).__name__}"))
                 entries = {name: (vars(one).get(name), entry) for name, entry in vars(other).items()}
-                vars(one).update(
-                    {name: entry for name, (old, entry) in entries.items() if _differ(old, entry, place, number)}
-                )
+                changed = (name for name, pair in entries.items() if _differ(*pair, place, number))
+                vars(one).update({name: entries[name][1] for name in changed})
 
     def layer(self, number: int = 0, *, tokens: int = 16, inputs: Any = None, tiling: Tiling | None = None) -> Imported:
         """The layer ``number`` by itself as a program, rows of so many ``tokens`` in and out.

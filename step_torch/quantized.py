@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
@@ -131,12 +131,8 @@ def _linear_layers(module: nn.Module, *, head: bool) -> dict[str, tuple[nn.Modul
     for path, each in module.named_modules():
         if each is not scores and path and (type(each) is nn.Linear or type(each).__name__ == "Conv1D"):
             found[path] = each, each.weight if type(each) is nn.Linear else each.weight.T
-    expect(
-        found,
-        f"{type(module).__name__} has no linear layers to quantise: parts that are nn.Linear, or Conv1D of "
-        "transformers, are",
-        InputError,
-    )
+    says = f"{type(module).__name__} has no linear layers to quantise"
+    expect(found, f"{says}: parts that are nn.Linear, or Conv1D of transformers, are", InputError)
     return found
 
 
@@ -152,21 +148,15 @@ def _products_of_inputs(module: nn.Module, layers: dict[str, nn.Module], data: S
     """Of each layer the products [depth, depth] of its inputs, summed over all rows of ``data``."""
     sums = dict[str, np.ndarray]()
 
-    def hook(path: str) -> Any:
-        def add(_: nn.Module, args: tuple[Tensor, ...]) -> None:
-            rows = args[0].detach().double().flatten(0, -2)
-            sums[path] = sums.get(path, 0) + (rows.T @ rows).numpy()
+    def add(path: str, _: nn.Module, args: tuple[Tensor, ...]) -> None:
+        rows = args[0].detach().double().flatten(0, -2)
+        sums[path] = sums.get(path, 0) + (rows.T @ rows).numpy()
 
-        return add
-
-    hooks = [each.register_forward_pre_hook(hook(path)) for path, each in layers.items()]
-    try:
-        with torch.no_grad(), calling(module, "the module can not be called with data"):
-            for args in data:
-                module(*(args if isinstance(args, tuple | list) else (args,)))
-    finally:
-        for each in hooks:
-            each.remove()
+    with ExitStack() as hooks, torch.no_grad(), calling(module, "the module can not be called with data"):
+        for path, each in layers.items():
+            hooks.enter_context(each.register_forward_pre_hook(partial(add, path)))
+        for args in data:
+            module(*(args if isinstance(args, tuple | list) else (args,)))
     return sums
 
 

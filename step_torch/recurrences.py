@@ -15,6 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch._higher_order_ops.scan import scan_op
 
+from step_torch.states import instead
+
 
 def looped(
     step: Callable[..., tuple[Tensor, ...]], states: Sequence[Tensor], rows: Sequence[Tensor], *more: Tensor
@@ -250,11 +252,5 @@ FORMS: dict[str, Callable[..., Any]] = {
 def in_loops(module: nn.Module) -> Iterator[None]:
     """``module`` has recurrences of transformers as loops meanwhile."""
     files = {sys.modules[type(each).__module__] for each in module.modules()}
-    before = [(file, name, getattr(file, name)) for file in files for name in FORMS if hasattr(file, name)]
-    for file, name, _ in before:
-        setattr(file, name, FORMS[name])
-    try:
+    with instead([(file, name, form) for file in files for name, form in FORMS.items() if hasattr(file, name)]):
         yield
-    finally:
-        for file, name, function in before:
-            setattr(file, name, function)

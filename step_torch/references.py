@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from step.errors import InputError
+from step_torch.lacking import configs_of
 from step_torch.marks import Marks
 from step_torch.quantized import QuantizedLinear, unrounded
-from step_torch.sights import configs_of
 
 SAME = 1e-4
 """By how much of the largest number results with marks may be off from those without, all in float64: what a module
@@ -90,10 +91,10 @@ def _told(module: nn.Module, marks: Marks) -> Iterator[dict[str, Tensor]]:
     """The first result of each module with a mark, by its path, as it is run meanwhile."""
     results = dict[str, Tensor]()
 
-    def hook(path: str) -> Any:
-        return lambda _module, _args, result: results.__setitem__(path, results_of(result)[0])
+    def keep(path: str, _module: nn.Module, _args: Any, result: Any) -> None:
+        results[path] = results_of(result)[0]
 
     with ExitStack() as hooks:
         for path in marks.made:
-            hooks.enter_context(module.get_submodule(path).register_forward_hook(hook(path)))
+            hooks.enter_context(module.get_submodule(path).register_forward_hook(partial(keep, path)))
         yield results

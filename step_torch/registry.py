@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from step.host.extensions import modules_of, register
 
 Lowering = TypeVar("Lowering", bound=Callable[..., Any])
+
+Options = Mapping[str, Any]
+"""Arguments of an operator by name."""
 
 _LOWERINGS: dict[str, Callable[..., Any]] = {}
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from step import BF16, UINT32, Stream
@@ -16,7 +15,7 @@ from step_torch.caches import Cache, Turns, cache_of
 from step_torch.layouts import TileLayout, Value
 from step_torch.loops import apart, looped, side_by_side
 from step_torch.lowerings.elementwise import cast, renamed
-from step_torch.sources import STREAMS, Sources, Stored
+from step_torch.sources import STREAMS, Sources, Stored, supported
 
 IN_LAYER = 4
 """Chunks of a prompt that are in a layer at a time; numbers of twice as many are on their way."""
@@ -121,20 +120,15 @@ class EveryLayer(Sources):
             stream = held.streamify(out=extents, stride=strides, name=name("again"))
         return Value(stream, given.dims, wanted, BF16)
 
-    def of_table(self, number: Stream, table: Stored) -> Stream:
-        """Behind the rows of the layers before."""
-        if (table.of or table.name) not in self.weights:
+    def of_layer(self, number: Stream, given: Stored, count: int) -> Stream:
+        """Counted on from layer to layer."""
+        if (given.of or given.name) not in self.weights:
             return number
         at = self.importer
-        first = self.number.map(Scale(table.data.size // table.width), name=at.name("first"))
-        first = first if self.rows is None else first.repeat(self.rows.count, name=at.name("first_of_texts"))
-        return number.map(Add(), first, name=at.name("in_layer"))
-
-    def of_layer(self, number: Stream, count: int) -> Stream:
-        """Counted on from layer to layer."""
-        at = self.importer
-        first = self._of_rows(self.number.map(Scale(count), name=at.name("first")))
-        for extent in number.shape[self.reference.rank + 1 :]:
+        first = self.number.map(Scale(count), name=at.name("first"))
+        first = first if number.shape[0] == first.shape[0] else self._of_rows(first)
+        supported(all(each.is_static for each in number.shape[1:]), "rows of a chunk by tables of each layer")
+        for extent in number.shape[1:]:
             first = first.repeat(int(extent), name=at.name("first_again"))
         return number.map(Add(), first, name=at.name("in_layer"))
 
@@ -166,9 +160,7 @@ class EveryLayer(Sources):
         cache = replace(cache, turns=turns)
         for name, given in (("keys", keys), ("values", values)):
             rows = cache.sequences * cache.tiles * cache.rows
-            at.inputs[f"{prefix}{name}"] = np.broadcast_to(
-                np.zeros((), ml_dtypes.bfloat16), (rows, given.data.shape[-1])
-            )
+            at.inputs[f"{prefix}{name}"] = np.broadcast_to(np.zeros((), BF16.numpy), (rows, given.data.shape[-1]))
         return cache
 
 

@@ -36,8 +36,3 @@ def asks(module: nn.Module, config: Any) -> bool:
     """Whether the modules of ``config`` ask the registry of attention, and do not do that by themselves."""
     files = {type(each).__module__ for each in module.modules() if getattr(each, "config", None) is config}
     return any(hasattr(sys.modules[each], "ALL_ATTENTION_FUNCTIONS") for each in files)
-
-
-def configs_of(module: nn.Module) -> list[Any]:
-    """The configurations of transformers in a module."""
-    return list({id(each.config): each.config for each in module.modules() if hasattr(each, "config")}.values())

@@ -226,19 +226,16 @@ class Sources:
         """Rows of ``table`` by their ``numbers``, where these come with the rows of a language model."""
         if numbers.name not in self.numbers:
             return None
-        number, tile = self.of_table(self.numbers[numbers.name], table), (1, table.width)
+        number, tile = self.numbers[numbers.name], (1, table.width)
+        number = self.of_layer(number, table, table.data.size // table.width)
         stream = number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
         return stream if self.rows is None else stream.accum(RetileRow(), name=self.importer.name("rows"))
-
-    def of_table(self, number: Stream, table: Stored) -> Stream:
-        """The ``number`` of a row of ``table``, among all that its tensor has."""
-        return number
 
     def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
         """The caches that these inputs are, for attention of a ``window`` whose names begin with ``prefix``."""
         return captured(self.importer, keys, values, prefix, window)
 
-    def of_layer(self, number: Stream, count: int) -> Stream:
+    def of_layer(self, number: Stream, given: Stored, count: int) -> Stream:
         """The ``number`` of one of ``count`` parts of a parameter, among all that its tensor has."""
         return number
 
@@ -267,9 +264,8 @@ class Sources:
             kept = KEPT.get(data.dtype.name, FP32)
             at.tensors[key] = at.graph.tensor(name, data.shape, kept)
             at.inputs[name] = data.astype(kept.numpy)
-            supported(
-                kept is not INT32 or (at.inputs[name] == data).all(), f"{name!r} has integers of more than 32 bits"
-            )
+            is_same = kept is not INT32 or (at.inputs[name] == data).all()
+            supported(is_same, f"{name!r} has integers of more than 32 bits")
         return at.tensors[key]
 
     def strides(self, given: Stored, wanted: TileLayout) -> list[int]:

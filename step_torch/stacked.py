@@ -139,7 +139,5 @@ def _shape(nodes: Sequence[TorchNode], of: Nodes, tables: Set[str]) -> tuple[lis
             return arg.name
         return known.get(arg.name) or seen.setdefault(arg.name, (len(seen), of.metas.get(arg.name)))
 
-    shape = [
-        (node.op, [same(arg) for arg in node.args], {k: same(arg) for k, arg in node.options.items()}) for node in nodes
-    ]
+    shape = [(node.op, same([*node.args]), {k: same(arg) for k, arg in node.options.items()}) for node in nodes]
     return shape, [of.parameters[name] for name in _own(nodes, of)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -48,13 +48,9 @@ class Past:
     def within(self, layers: nn.Module) -> Iterator[None]:
         """Latent rows of ``layers`` become keys and values behind those that are there, meanwhile."""
         self._latent = latent_of(layers) if self._kept else {}
-        for layer, module in self._latent.items():
-            module.__dict__["expand_kv"] = partial(self._expanded, module.expand_kv, layer)
-        try:
+        latent = self._latent.items()
+        with instead([(each, "expand_kv", partial(self._expanded, each.expand_kv, layer)) for layer, each in latent]):
             yield
-        finally:
-            for module in self._latent.values():
-                del module.__dict__["expand_kv"]
 
     def _expanded(self, expand: Any, layer: int, *latent: Tensor) -> tuple[Tensor, Tensor]:
         keys, values = expand(*latent)
@@ -115,6 +111,20 @@ class _OfLayers:
         self._kept[at[2], self._name] = new
 
 
+@contextmanager
+def instead(entries: Sequence[tuple[Any, str, Any]]) -> Iterator[None]:
+    """Objects have these entries by their names meanwhile, whatever their own are."""
+    before = [(vars(each), name, vars(each).get(name)) for each, name, _ in entries]
+    for each, name, entry in entries:
+        vars(each)[name] = entry
+    try:
+        yield
+    finally:
+        for own, name, entry in before:
+            own.pop(name)
+            own.update({} if entry is None else {name: entry})
+
+
 RWKV = "state"
 """The name of the cache in RWKV, which is a list of tensors."""
 
@@ -154,12 +164,8 @@ def kept_behind(model: Any, tokens: Tensor) -> dict[tuple[int, str], Tensor]:
 
     name = cache_name(model)
     if name == RWKV:
-        found = model(tokens, use_cache=True).state
-        return {
-            (layer, str(at)): each[..., layer]
-            for layer in range(len(model.base_model.blocks))
-            for at, each in enumerate(found)
-        }
+        found, layers = [*enumerate(model(tokens, use_cache=True).state)], range(len(model.base_model.blocks))
+        return {(layer, str(at)): each[..., layer] for layer in layers for at, each in found}
     cache = DynamicCache(config=model.config)
     for number, layer in enumerate(cache.layers):
         if not isinstance(layer, LinearAttentionCacheLayerMixin):

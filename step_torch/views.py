@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from step_torch.importing import Importer
 
 
+Split = tuple[TensorAxis, TensorAxis, TensorAxis]
+"""An axis, and the outer and the inner one that it is split into."""
+
+
 def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     """``x`` with the dimensions ``shape``."""
     if hasattr(x, "in_shape"):
@@ -41,12 +45,10 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     return at.joiner.whole(value, value.dims[-1], "columns lie apart") if apart else value
 
 
-def _regrouped(
-    at: Importer, dims: Dims, shape: tuple[int, ...]
-) -> tuple[Dims, list[tuple[TensorAxis, TensorAxis, TensorAxis]]] | None:
+def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, list[Split]] | None:
     """The axes of ``dims`` grouped to ``shape``, and those that are split in two; None where one does not divide."""
     atoms = [axis for each in dims for axis in each]
-    grouped, splits = list[tuple[TensorAxis, ...]](), list[tuple[TensorAxis, TensorAxis, TensorAxis]]()
+    grouped, splits = list[tuple[TensorAxis, ...]](), list[Split]()
     for extent in shape:
         group: list[TensorAxis] = []
         while (have := prod(each.extent for each in group)) < extent:
@@ -74,15 +76,15 @@ def _split(at: Importer, value: Value, axis: TensorAxis, outer: TensorAxis, inne
     if rows is not None and rows.axis == axis and inner.extent % rows.count:
         value = at.joiner.rows(value, gcd(inner.extent, rows.count), f"a dimension is split into {outer.extent} parts")
 
-    loops, stream, depth = list[AxisPart](), value.stream, len(value.layout.loops)
-    for rank, part in zip(range(depth - 1, -1, -1), value.layout.loops, strict=True):
+    loops = list[AxisPart]()
+    for part in value.layout.loops:
         if part.axis == axis and part.step < inner.extent < part.count * part.step:
             count = inner.extent // part.step
             supported(inner.extent % part.step + part.count % count == 0, f"{part} goes across the parts of a split")
-            stream = stream.reshape(count, rank=rank, name=at.name("parts"))[0]
             loops += [AxisPart(axis, part.count // count, inner.extent), AxisPart(axis, count, part.step)]
         else:
             loops.append(part)
+    value = at.joiner.reordered(value, loops, "a loop goes across the parts of a split")
 
     def new(part: AxisPart) -> AxisPart:
         if part.axis != axis:
@@ -91,4 +93,4 @@ def _split(at: Importer, value: Value, axis: TensorAxis, outer: TensorAxis, inne
             return AxisPart(outer, part.count, part.step // inner.extent)
         return AxisPart(inner, part.count, part.step)
 
-    return replace(value, stream=stream, layout=replace(value.layout, loops=tuple(loops)).changed(new))
+    return replace(value, layout=value.layout.changed(new))

@@ -48,12 +48,10 @@ class Symbols:
 
     def tokens(self, text: str, *, begins: bool = True) -> list[int]:
         """The tokens of ``text``; raises `InputError` for a character that is no symbol."""
-        for place, each in enumerate(text):
+        for at, each in enumerate(text):
             if each not in self.symbols:
-                known = "".join(sorted(self.symbols[END + 1 :]))
-                raise InputError(
-                    f"the model has no symbol for {each!r}, character {place} of the prompt; it has {known!r}"
-                )
+                own = "".join(sorted(self.symbols[END + 1 :]))
+                raise InputError(f"the model has no symbol for {each!r}, character {at} of the prompt; it has {own!r}")
         return [self.symbols.index(each) for each in text]
 
     def text(self, tokens: Sequence[int]) -> str:

@@ -15,6 +15,7 @@ from step.functions import RetileRow
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, fitting, sizes
 from step_torch.loops import in_one_loop
 from step_torch.lowerings import shapes
+from step_torch.lowerings.elementwise import kept
 from step_torch.sources import supported
 
 if TYPE_CHECKING:
@@ -38,11 +39,9 @@ class PixelWindow:
 
     def places(self, extent: int, count: int) -> list[int]:
         """The pixel of an image of ``extent`` at every place that ``count`` windows see, ``extent`` for the border."""
-        last = max(
-            (count - 1) * self.stride + (self.size - 1) * self.dilation, self.border + (extent - 1) * self.spread
-        )
+        ends = (count - 1) * self.stride + (self.size - 1) * self.dilation, self.border + (extent - 1) * self.spread
         inside = {self.border + pixel * self.spread: pixel for pixel in range(extent)}
-        return [inside.get(place, extent) for place in range(last + 1)]
+        return [inside.get(place, extent) for place in range(max(ends) + 1)]
 
 
 def pixels(at: Importer, x: Any) -> Value:
@@ -89,9 +88,7 @@ def _bordered(at: Importer, x: Value, batch: Sequence[AxisPart], places: Sequenc
     outer = [1, *(part.count for part in batch)]
     supported(x.stream.shape[0] == 1, "images that come one after the other")
     blank = [[fill] * x.layout.tile[1]]
-    border = at.graph.constant(
-        blank, [prod(outer) * inside.count(False)], dtype=x.stream.element.tiles[0].dtype, name=at.name("border")
-    )
+    border = at.graph.constant(blank, [prod(outer) * inside.count(False)], dtype=kept(x.stream), name=at.name("border"))
     turns = at.graph.turns(2, [int(not yes) for yes in inside], [*outer, len(inside)], name=at.name("turns"))
     both = at.graph.reassemble([in_one_loop(at, x, "image"), border], turns, order="index", name=at.name("bordered"))
     stream = both.flatten(0, 1, name=at.name("pixels")).assume_shape([*outer, len(inside)])

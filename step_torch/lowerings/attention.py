@@ -140,8 +140,7 @@ def _of_those_near(
     at: Importer, value: Value, outer: tuple[AxisPart, ...], tiles: AxisPart, rows: TensorAxis, near: tuple[int, int]
 ) -> Value:
     """Tiles of keys or values near those of the queries, out of memory, which has some before the first one."""
-    loops = value.layout.loops
-    along = {part.axis: prod(value.layout.extents[number + 1 :]) for number, part in enumerate(loops)}
+    along = {part.axis: prod(value.layout.extents[place + 1 :]) for place, part in enumerate(value.layout.loops)}
     step = along[value.dims[2][0]]
     before, behind = (each * step for each in near)
     tensor, last = at.joiner.stored(value, "keys near a query are read for it", before, behind)
@@ -198,8 +197,8 @@ def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], score
     stream = in_turns(at, results)
     if group > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
-    made = Value(in_loops(at, stream, q), (*q.dims[:-1], v.dims[-1]), replace(q.layout, columns=v.layout.columns), BF16)
-    return at.sources.together(made)
+    dims, layout = (*q.dims[:-1], v.dims[-1]), replace(q.layout, columns=v.layout.columns)
+    return at.sources.together(Value(in_loops(at, stream, q.stream), dims, layout, BF16))
 
 
 def _attended(

@@ -155,15 +155,13 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
         widest = max(each.count for each in columns if each is not None and each.axis == lead.layout.columns.axis)
         lead = at.joiner.columns(lead, widest, "operands have tiles of one size")
     dtype, followers = kept(lead.stream) if kept(lead.stream) in INTEGERS else dtype, iter(others)
-    streams = [
-        constant(at, each, lead.stream, dtype)
-        if is_number(each)
-        else lead.stream
-        if each is most
-        else _following(at, lead, next(followers))
-        for each in operands
-    ]
-    return streams, lead
+
+    def stream(each: Any) -> Stream:
+        if is_number(each):
+            return constant(at, each, lead.stream, dtype)
+        return lead.stream if each is most else _following(at, lead, next(followers))
+
+    return [stream(each) for each in operands], lead
 
 
 def _is_as_ragged(at: Importer, other: Any, lead: Value) -> bool:

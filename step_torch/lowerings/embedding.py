@@ -15,12 +15,7 @@ from step_torch.views import in_shape
 
 @lowers("aten.embedding.default")
 def embedding(
-    at: Importer,
-    table: Any,
-    numbers: Any,
-    padding_idx: int = -1,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
+    at: Importer, table: Any, numbers: Any, padding_idx: int = -1, scale_grad_by_freq: Any = False, sparse: Any = False
 ) -> Value:
     """Row ``numbers`` of the table."""
     supported(is_parameter(table), "the table is no parameter of the module")
@@ -41,9 +36,8 @@ def embedding_bag(
     """Sums, means or the largest of rows of the table, of bags with as many numbers each."""
     starts, count = offsets.data.tolist() if offsets.is_constant else [], sizes(indices.dims)[0]
     size = count // max(1, len(starts))
-    supported(
-        starts == [*range(0, count, size)] and not include_last_offset, "bags of unlike sizes, or that data decides"
-    )
+    is_even = starts == [*range(0, count, size)] and not include_last_offset
+    supported(is_even, "bags of unlike sizes, or that data decides")
     supported(per_sample_weights is None, "weights of single rows")
     rows = numbered.rows(at, weight, in_shape(at, indices, (len(starts), size)))
     return ((total, mean, largest)[mode](at, rows, [1]),)

@@ -80,7 +80,7 @@ def experts(
         raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
     apart = at.sources.alone(value) if by_turns else at.joiner.rows(value, 1, why)
     summed = (_by_turns if by_turns else _at_once)(at, in_one_loop(at, apart, "x"), weight, parts, activation)
-    made = replace(apart, stream=in_loops(at, summed, apart), dtype=BF16)
+    made = replace(apart, stream=in_loops(at, summed, apart.stream), dtype=BF16)
     return at.sources.together(made) if by_turns else at.joiner.rows(made, value.layout.tile[0], why)
 
 
@@ -97,30 +97,23 @@ def _parts(given: Mapping[str, Stored], at: Importer, *, transposed: bool, inter
         places = {"gate": range(0, outputs, 2), "up": range(1, outputs, 2)}
     else:
         places = {"gate": range(inner), "up": range(inner, outputs)}
-    parts = {
-        name + kind: chosen(at, lying[f"gate_up{kind}"], 1, own)
-        for kind in ("", "_bias")
-        if f"gate_up{kind}" in lying
-        for name, own in places.items()
-    }
+    kinds = [each for each in ("", "_bias") if f"gate_up{each}" in lying]
+    parts = {name + kind: chosen(at, lying[f"gate_up{kind}"], 1, own) for kind in kinds for name, own in places.items()}
     return parts | {name: each for name, each in lying.items() if name.startswith("down")}
 
 
 def _at_once(at: Importer, rows: Stream, weight: Chosen, parts: Parts, activation: str) -> Stream:
     """Many rows: each expert is hardware of its own, and takes those that are sent to it."""
     graph, count, why = at.graph, len(parts["down"].data), "experts take single rows"
-    scores, share = (
-        in_one_loop(at, at.joiner.rows(each, 1, why), name)
-        for each, name in ((weight.selection.of, "scores"), (weight.filled(at, 0.0), "share"))
-    )
+    filled = weight.filled(at, 0.0)
+    scores = in_one_loop(at, at.joiner.rows(weight.selection.of, 1, why), "scores")
+    share = in_one_loop(at, at.joiner.rows(filled, 1, why), "share")
     choice = scores.map(TopK(weight.selection.k), name=at.name("choice"))
     room = int(rows.shape[0]) + 1  # an expert may wait for all rows, and Done takes a slot
     taken = rows.buffered(room).partition(choice, targets=count, name=at.name("route"))
     shares = share.buffered(room).partition(choice, targets=count, name=at.name("route_share"))
-    done = [
-        _expert(at, number, part, own, parts, activation, room)
-        for number, (part, own) in enumerate(zip(taken, shares, strict=True))
-    ]
+    given = zip(taken, shares, strict=True)
+    done = [_expert(at, number, *each, parts, activation, room) for number, each in enumerate(given)]
     gathered = graph.reassemble(done, choice.buffered(room), order="index", name=at.name("gather"))
     return gathered.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name("rounded"))
 
@@ -136,15 +129,14 @@ def _by_turns(at: Importer, row: Stream, weight: Chosen, parts: Parts, activatio
 
     numbers, chosen = zip(*_ranked(at, weight), strict=True)
     number, share = all_of(numbers, "numbers"), all_of(chosen, "shares")
-    number = at.sources.of_layer(number, count)
+    number = at.sources.of_layer(number, parts["down"], count)
 
     def read(name: str) -> Stream:
         tensor, tile = at.sources.tensor(parts[name]), _tile(at, parts, name)
         tiles = parts[name].data[0].size // (tile[0] * tile[1])
         every = ExpertTiles(tensor.shape[0] * tensor.shape[1] // (tile[0] * tile[1] * tiles), tiles)
-        loaded = number.flat_map(every, name=at.name(f"at_{name}")).load_random(
-            tensor, tile=tile, name=at.name(f"load_{name}")
-        )
+        address = number.flat_map(every, name=at.name(f"at_{name}"))
+        loaded = address.load_random(tensor, tile=tile, name=at.name(f"load_{name}"))
         return loaded.flatten(0, 1, name=at.name(f"one_{name}")) if name == "down_bias" else loaded
 
     multiply, x = Matmul(transposed=True, sum=at.tiling.sum), row.repeat(k, name=at.name("x"))
@@ -199,9 +191,7 @@ def _expert(at: Importer, number: int, rows: Stream, share: Stream, parts: Parts
         data = np.atleast_2d(data)
         at.inputs[f"{prefix}{name}"] = data
         tensor, count = at.graph.tensor(f"{prefix}{name}", data.shape, BF16), data.size // (tile[0] * tile[1])
-        loaded = at.graph.load(
-            tensor, tile=tile, out=(count,), stride=(1,), reference=tiles, name=f"{prefix}load_{name}"
-        )
+        loaded = at.graph.load(tensor, tile=tile, out=[count], stride=[1], reference=tiles, name=f"{prefix}load_{name}")
         return loaded.flatten(0, 1, name=f"{prefix}one_{name}") if name == "down_bias" else loaded
 
     y = _result(tiles, read, parts, activation, Matmul(sum=at.tiling.sum), prefix)
@@ -222,12 +212,11 @@ def _result(
     def biased(y: Stream, name: str) -> Stream:
         return y.map(Add(), read(f"{name}_bias"), name=f"{prefix}{name}") if f"{name}_bias" in parts else y
 
-    projected = {
-        name: biased(repeated.map(multiply, read(name), name=f"{prefix}{name}_projection"), name)
-        for name in ("gate", "up")
-        if name in parts
-    }
-    state = _activated(projected["up"], projected.get("gate"), activation, prefix)
+    def projected(name: str) -> Stream:
+        return biased(repeated.map(multiply, read(name), name=f"{prefix}{name}_projection"), name)
+
+    gate = projected("gate") if "gate" in parts else None
+    state = _activated(projected("up"), gate, activation, prefix)
     return biased(state.accum(multiply, down, name=f"{prefix}y"), "down")
 
 

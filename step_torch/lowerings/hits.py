@@ -6,7 +6,7 @@ where they are put back those count that were found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from step_torch.lowerings.comparisons import choose
 from step_torch.lowerings.elementwise import add
 from step_torch.lowerings.routers import Chosen
 from step_torch.lowerings.rows import any_of
-from step_torch.registry import lowers
+from step_torch.registry import Options, lowers
 from step_torch.sources import Unsupported, supported
 
 ALL = "rows that data chooses go through everything with all others: torch.ops.step.experts sends them to their experts"
@@ -40,9 +40,7 @@ class Hits:
         """Nobody sees the numbers."""
         raise Unsupported("rows that data chooses are counted")
 
-    def lowered(
-        self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
-    ) -> Any:
+    def lowered(self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Options) -> Any:
         """The node whose ``args`` have these, for all rows."""
         supported(not options, f"{', '.join(options)} of rows that data chooses")
         match at.node.op.split(".")[1], args:
@@ -93,18 +91,16 @@ class Rows:
         """Nobody sees them by themselves."""
         raise Unsupported("rows that data chooses are read by themselves")
 
-    def lowered(
-        self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
-    ) -> Any:
+    def lowered(self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Options) -> Any:
         """A function of single rows of all of them."""
-        others = [each for each in args if isinstance(each, Rows) and each.chosen is not self.chosen]
-        supported(not others and lowering.__module__.endswith(ROWS), "rows that data chooses go through it")
+        rows = [place for place, each in enumerate(args) if isinstance(each, Rows)]
+        alike = all(args[place].chosen is self.chosen for place in rows)
+        supported(alike and lowering.__module__.endswith(ROWS), "rows that data chooses go through it")
         second = 2 if at.node.op == "aten.addmm.default" else 1  # a product sums over the rows of its second matrix
-        if lowering.__module__.endswith("products") and any(isinstance(each, Rows) for each in args[second:]):
-            raise Unsupported("rows that data chooses are summed")
-        return Rows(
-            lowering(at, *(each.all if isinstance(each, Rows) else each for each in args), **options), self.chosen
-        )
+        is_sum = lowering.__module__.endswith("products") and max(rows, default=0) >= second
+        supported(not is_sum, "rows that data chooses are summed")
+        given = (each.all if isinstance(each, Rows) else each for each in args)
+        return replace(self, all=lowering(at, *given, **options))
 
 
 ROWS = ("elementwise", "unary", "comparisons", "products", "norms")
@@ -116,9 +112,7 @@ def nonzero(at: Importer, x: Any) -> Hits:
     """Where a router chose something: rows, and entries of these."""
     maker = next((node for node in at.nodes.nodes if at.node.args[0].name in node.results), at.node)
     places = at.values.get(maker.args[0].name) if maker.op == "aten.eq.Scalar" else None
-    supported(
-        isinstance(x, Chosen) and isinstance(places, Chosen) and places.result == 1 and len(x.dims) == 2,
-        "rows that data chooses have a lowering where what topk gives is compared with one number: compute all rows, "
-        "and choose with torch.where(c, x, y)",
-    )
+    is_choice = isinstance(x, Chosen) and isinstance(places, Chosen) and places.result == 1 and len(x.dims) == 2
+    what = "rows that data chooses have a lowering where what topk gives is compared with one number"
+    supported(is_choice, f"{what}: compute all rows, and choose with torch.where(c, x, y)")
     return Hits(x)

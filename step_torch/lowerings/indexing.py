@@ -39,10 +39,8 @@ def index(at: Importer, x: Any, indices: list[Any]) -> Any:
         return x.formed(at.node.name, lambda data: data[numbers], at.axes(at.name(), at.meta.shape))
     first, many, shape = places[0], len(places), sizes(x.dims)
     if many > 1:
-        are_known = all(isinstance(each, Stored) and each.is_constant for each in indices[first : first + many])
-        supported(
-            are_known, f"numbers of {many} dimensions at once; of one, or constants for neighbours have a lowering"
-        )
+        known = all(isinstance(each, Stored) and each.is_constant for each in indices[first : first + many])
+        supported(known, f"numbers of {many} dimensions at once; of one, or constants for neighbours have a lowering")
         of = shape[first : first + many]
         numbers = np.broadcast_arrays(*(each.data.astype(int) for each in indices[first : first + many]))
         x = in_shape(at, x, (*shape[:first], prod(of), *shape[first + many :]))
@@ -81,6 +79,11 @@ def index_put(at: Importer, x: Any, indices: list[Any], source: Any, accumulate:
 @lowers("aten.sort.default")
 def sort(at: Importer, x: Any, dim: int = -1, descending: bool = False) -> tuple[Value | None, ...]:
     """A dimension in order, and the places that its scalars come from."""
+    return in_order(at, x, dim, sizes(x.dims)[dim] if x.dims else 1, descending)
+
+
+def in_order(at: Importer, x: Any, dim: int, count: int, largest: bool) -> tuple[Value | None, ...]:
+    """The first ``count`` of a dimension in order, and the places that they come from."""
     value, back = along(at, x, dim)
-    made = numbered.Ordered(value, value.layout.tile[1], descending)
+    made = numbered.Ordered(value, count, largest)
     return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))

@@ -26,7 +26,7 @@ def layer_norm(
     weight: Any = None,
     bias: Any = None,
     epsilon: float = 1e-5,
-    cudnn_enable: bool = True,
+    cudnn: Any = True,
 ) -> Value:
     """(x - mean) / sqrt(variance + epsilon) * weight + bias, rounded once."""
     own = sizes(x.dims)
@@ -62,10 +62,8 @@ def batch_norm(
     at: Importer, x: Any, weight: Any, bias: Any, mean: Stored, variance: Stored, momentum: float, epsilon: float
 ) -> tuple[Value]:
     """(x - mean) / sqrt(variance + epsilon) * weight + bias: one scale and one shift for each channel."""
-    known = {"weight": weight, "bias": bias, "mean": mean, "variance": variance}
-    w, b, m, v = (
-        each.data.astype(np.float64) if each else np.float64(name == "weight") for name, each in known.items()
-    )
+    given = ((weight, 1.0), (bias, 0.0), (mean, 0.0), (variance, 0.0))
+    w, b, m, v = (each.data.astype(np.float64) if each else np.float64(absent) for each, absent in given)
     scale = w / np.sqrt(v + epsilon)
     made, tail = {"scale": scale, "shift": b - m * scale}, (1,) * (len(x.dims) - 2)
     parameters = (at.constant(each.reshape(-1, *tail), name, "float32") for name, each in made.items())

@@ -82,13 +82,10 @@ def pad(at: Importer, x: Any, pad: list[int], value: float = 0) -> Any:
             gaps = [(0, 0)] * (columns.order.ndim - 1) + [(before, behind)]
             x = replace(columns, order=np.pad(columns.order, gaps, constant_values=columns.none))
         elif before + behind:
-            ends = {-1: before, 1: behind}
-            made = {side: (*shape[:dim], extent, *shape[dim + 1 :]) for side, extent in ends.items() if extent}
-            parts = {
-                0: x,
-                **{side: at.constant(np.full(own, value), f"{number}_{side + 1}") for side, own in made.items()},
-            }
-            x = chained(at, [at.value(parts[side]) for side in sorted(parts)], dim)
+            ends = (np.full((*shape[:dim], extent, *shape[dim + 1 :]), value) for extent in (before, behind))
+            first, last = (at.constant(each, f"{number}_{place}") for each, place in zip(ends, (0, 2), strict=True))
+            parts = ((first, before), (x, 1), (last, behind))
+            x = chained(at, [at.value(each) for each, extent in parts if extent], dim)
     return x
 
 

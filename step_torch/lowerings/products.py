@@ -53,9 +53,8 @@ class Product:
                 return data[own] if self.transposed or data.ndim == 1 else data[:, own]
 
             formed = self.formed(str(first), form)
-            self.parts[first, extent] = replace(
-                self, **formed, dims=(*self.dims[:-1], (axis,)), axis=axis, made={}, parts={}
-            )
+            dims = (*self.dims[:-1], (axis,))
+            self.parts[first, extent] = replace(self, **formed, dims=dims, axis=axis, made={}, parts={})
         return self.parts[first, extent]
 
     def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
@@ -109,7 +108,7 @@ class Product:
         turns = at.graph.turns(count, [range(count)], reference=streams[0], name=at.name("shares"))
         gathered = at.graph.reassemble(streams, turns, order="index", name=at.name("gathered"))
         rows = gathered.assume_shape([*streams[0].shape, count]).accum(RetileCol(), name=at.name("whole"))
-        return Value(in_loops(at, rows, first), self.dims, replace(first.layout, columns=columns), self.dtype)
+        return Value(in_loops(at, rows, first.stream), self.dims, replace(first.layout, columns=columns), self.dtype)
 
     def _alone(self, at: Importer, size: int) -> Value:
         """One product after the other, of blocks of so many columns."""
@@ -145,9 +144,8 @@ class Product:
         whole = AxisPart(depth, depth.extent)
         tile = (layout.columns, whole) if self.transposed else (whole, layout.columns)
         dims = ((self.axis,), (depth,)) if self.transposed else ((depth,), (self.axis,))
-        weight = at.in_layout(
-            replace(self.weight, dims=dims), TileLayout(layout.loops, *tile), "a weight is read for every tile"
-        )
+        wanted = TileLayout(layout.loops, *tile)
+        weight = at.in_layout(replace(self.weight, dims=dims), wanted, "a weight is read for every tile")
         product = Matmul(sum=at.tiling.sum, transposed=self.transposed, out=self.out)
         return x.stream.map(product, weight.stream, name=at.name("product"))
 

@@ -14,7 +14,7 @@ from step.functions.dequantize import Bits, packed, unpacked
 from step.library import quantize_rows
 from step_torch.importing import Importer
 from step_torch.layouts import TensorAxis, TileLayout, Value, fitting, sizes, whole
-from step_torch.loops import in_turns, looped, taken_apart
+from step_torch.loops import in_loops, in_turns, taken_apart
 from step_torch.lowerings.products import Product
 from step_torch.registry import lowers
 from step_torch.sources import Stored, is_parameter, supported
@@ -52,9 +52,8 @@ class QuantizedProduct(Product):
         weights = [self._read(at, self.weight, layout, self.bits, number, units) for number in range(units)]
         multiply = Matmul(out=INT32, bits=self.bits)
         parts = _taken_apart(at, pieces, units, weights[0])
-        products = [
-            part.map(multiply, weight, name=at.name("product")) for part, weight in zip(parts, weights, strict=True)
-        ]
+        pairs = zip(parts, weights, strict=True)
+        products = [part.map(multiply, weight, name=at.name("product")) for part, weight in pairs]
         scales = self._read(at, self.scales, layout)
         scaled = _in_turns(at, products, scales).map(Dequantize(out=FP32), scales, name=at.name("scaled"))
         total = scaled.accum(Add(), name=at.name("sum")) if count > 1 else scaled
@@ -114,7 +113,7 @@ def _taken_apart(at: Importer, pieces: Stream, units: int, like: Stream) -> tupl
     if units == 1:
         return (pieces,)
     if (key := (units, pieces.key)) not in at.shared:
-        at.shared[key] = tuple(_looped_as(at, each, like) for each in taken_apart(at, pieces, units, "parts"))
+        at.shared[key] = tuple(in_loops(at, each, like) for each in taken_apart(at, pieces, units, "parts"))
     return at.shared[key]
 
 
@@ -123,11 +122,7 @@ def _in_turns(at: Importer, products: list[Stream], like: Stream) -> Stream:
     if len(products) == 1:
         return products[0]
     flat = [each.flatten(0, each.rank, name=at.name("flat")) if each.rank else each for each in products]
-    return _looped_as(at, in_turns(at, flat), like)
-
-
-def _looped_as(at: Importer, stream: Stream, like: Stream) -> Stream:
-    return looped(at, stream, like.shape[0], [int(each) for each in like.shape[1:]])
+    return in_loops(at, in_turns(at, flat), like)
 
 
 @lowers(OP)

@@ -72,9 +72,8 @@ def scan(at: Importer, body: Body, init: list[Any], xs: list[Any], more: Sequenc
     steps = AxisPart(time, time.extent)
     rows = [_step_by_step(at, at.value(each), time) for each in xs]
     more = [each if isinstance(each, Stored) else _again(at, at.value(each), time) for each in more]
-    begin = [
-        (at.value(each), STREAMS[at.nodes.metas[name].dtype]) for each, name in zip(init, body.inputs, strict=False)
-    ]
+    pairs = zip(init, body.inputs, strict=False)
+    begin = [(at.value(each), STREAMS[at.nodes.metas[name].dtype]) for each, name in pairs]
     states = [Carried(at, with_dtype(each, cast(at, each.stream, kept), kept), time.extent) for each, kept in begin]
     at.values.update(zip(body.inputs, [*(each.now for each in states), *rows, *more], strict=True))
     node, nodes, sources, tiling = at.node, at.nodes, at.sources, at.tiling

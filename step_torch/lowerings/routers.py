@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,21 +21,15 @@ from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Dims, Value, sizes
 from step_torch.lowerings.comparisons import choose
 from step_torch.lowerings.elementwise import constant, kept, uniform
-from step_torch.lowerings.rows import along
-from step_torch.registry import lowers
+from step_torch.lowerings.indexing import in_order
+from step_torch.registry import Options, lowers
 from step_torch.sources import supported
 from step_torch.views import in_shape
 
 POSITIVE = ("softmax", "_softmax", "sigmoid", "exp")
 """Operators whose results are not negative."""
 
-NEUTRAL: Mapping[str, float] = {
-    "sum": 0.0,
-    "any": 0,
-    "amax": -float("inf"),
-    "softmax": -float("inf"),
-    "_softmax": -float("inf"),
-}
+NEUTRAL: Mapping[str, float] = {"sum": 0.0, "any": 0, "amax": -inf, "softmax": -inf, "_softmax": -inf}
 """Operators that look at a row as a whole: what others than the chosen ones are for them."""
 
 AS_IT_IS = tuple(f"step_torch.lowerings.{name}" for name in ("experts", "hits", "constants"))
@@ -149,9 +144,7 @@ class Chosen:
         mask = replace(selection.of, stream=selection.mask(at, selection.k), dtype=BOOL)
         return choose(at, mask, chosen, other, dtype)
 
-    def lowered(
-        self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
-    ) -> Any:
+    def lowered(self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Options) -> Any:
         """The node whose ``args`` have this one, lowered for all columns."""
         kind = at.node.op.split(".")[1]
         if kind in PLACED and _are_places(args[2:]) and args[1] in (-1, len(self.dims) - 1):
@@ -176,7 +169,7 @@ class Chosen:
             return made
         scalars = [each.data.flat[0].item() if uniform(each) else each for each in args]
         if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(scalars):
-            return self._scalars(at, kind, lowering, scalars, options)
+            return self._scalars(at, lowering, scalars, options)
 
         def plain(arg: Any) -> Any:
             if isinstance(arg, list):
@@ -187,20 +180,15 @@ class Chosen:
 
     def _is_alone(self, args: Sequence[Any]) -> bool:
         """Whether a function of single scalars is one of the chosen entries, and of numbers for whole rows."""
-        tensors = [each for each in args if hasattr(each, "dims")]
-        return all(
-            each.selection is self.selection and not each.apart
-            if isinstance(each, Chosen)
-            else sizes(each.dims)[-1:] == (1,)
-            for each in tensors
-        )
-
-    def _scalars(
-        self, at: Importer, kind: str, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
-    ) -> Chosen:
-        """A function of single scalars of all columns."""
+        chosen = [each for each in args if isinstance(each, Chosen)]
         others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
-        several = [each for each in args if isinstance(each, Chosen)]
+        alike = all(each.selection is self.selection and not each.apart for each in chosen)
+        return alike and all(sizes(each.dims)[-1:] == (1,) for each in others)
+
+    def _scalars(self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Options) -> Chosen:
+        """A function of single scalars of all columns."""
+        kind, several = at.node.op.split(".")[1], [each for each in args if isinstance(each, Chosen)]
+        others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
         whole = [each.entries(at) for each in several]
         filled = [self.selection.made.get((each.stream.key, each.dims, 0.0)) for each in whole]
         given = [each if own is None else own for each, own in zip(whole, filled, strict=True)]
@@ -220,14 +208,10 @@ class Chosen:
 
 
 @lowers("aten.topk.default")
-def top(
-    at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Chosen | Value | None, ...]:
+def top(at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, ...]:
     """The largest of every row, or the smallest, and where they are."""
     if not largest or dim % len(x.dims) != len(x.dims) - 1:
-        value, back = along(at, x, dim)
-        made = numbered.Ordered(value, k, largest)
-        return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))
+        return in_order(at, x, dim, k, largest)
     positive = _is_positive(at, at.node.args[0])
     of = at.sources.in_rounds(at.whole_rows(x, "a router looks at a whole row"))
     selection = Selection(of, k, positive)
@@ -238,9 +222,8 @@ def _are_places(given: Sequence[Any]) -> bool:
     """Whether the first one says where a router chose, and the others that are chosen are of the same choice."""
     index, *others = given
     is_index = isinstance(index, Chosen) and index.result == 1 and not index.apart
-    return is_index and all(
-        each.selection is index.selection and not each.apart for each in others if isinstance(each, Chosen)
-    )
+    chosen = [each for each in others if isinstance(each, Chosen)]
+    return is_index and all(each.selection is index.selection and not each.apart for each in chosen)
 
 
 def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
@@ -262,9 +245,8 @@ def routed(at: Importer, index: Any, weight: Any, count: int) -> Chosen:
     none = at.whole_rows(at.constant(np.zeros((rows, count)), "none", "bfloat16"), "a row has a place for each expert")
     places = at.value(index)
     mask = numbered.scattered(at, none, places, 1.0, adds=False)
-    return Chosen(
-        Selection(mask, k, True), numbered.scattered(at, none, places, at.value(weight), adds=True), zeroed=True
-    )
+    dense = numbered.scattered(at, none, places, at.value(weight), adds=True)
+    return Chosen(Selection(mask, k, True), dense, zeroed=True)
 
 
 PLACED: Mapping[str, Callable[..., Any]] = {"gather": _gathered, "scatter": _scattered}

@@ -22,6 +22,10 @@ from step_torch.views import in_shape
 
 WHY = "a row is looked at as a whole"
 
+Row = Callable[[DType], MapFunction]
+Fold = Callable[[DType], AccumFunction]
+"""Functions of a tile, and over a loop, by the format of what they give."""
+
 
 @lowers("aten.mean.dim", "aten.mean.default")
 def mean(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = False) -> Value:
@@ -37,9 +41,7 @@ def total(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = Fals
 
 
 @lowers("aten.var.correction")
-def variance(
-    at: Importer, x: Any, dim: list[int] | None = None, *, correction: float | None = None, keepdim: bool = False
-) -> Value:
+def variance(at: Importer, x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> Value:
     """The variance along dimensions."""
     whole, count = _sum(at, x, dim, True, FP32)
     average = with_dtype(whole, whole.stream.map(Scale(1 / count), name=at.name("mean")), FP32)
@@ -143,13 +145,7 @@ def along(at: Importer, x: Any, dim: int, *, ragged: bool = False) -> tuple[Valu
 
 
 def reduced(
-    at: Importer,
-    x: Any,
-    dims: Sequence[int] | None,
-    keep: bool,
-    row: Callable[[DType], MapFunction] | None,
-    fold: Callable[[DType], AccumFunction],
-    out: DType,
+    at: Importer, x: Any, dims: Sequence[int] | None, keep: bool, row: Row | None, fold: Fold, out: DType
 ) -> Value:
     """``x`` with one scalar along ``dims``, or along all: that of ``row`` in tiles, and of ``fold`` over loops.
 

@@ -66,20 +66,17 @@ def clamp(at: Importer, x: Any, low: Any = None, high: Any = None) -> Any:
 @lowers("aten.pow.Tensor_Scalar")
 def power(at: Importer, x: Any, exponent: float) -> Any:
     """x to any power: an integer one by products, a root, or e^(exponent ln(x))."""
-    if exponent in _POWERS or exponent != int(exponent):
-        chain = functions.Log, partial(functions.Scale, exponent), functions.Exp
-        return applied(at, x, *_POWERS.get(exponent, chain))
+    if exponent in _POWERS:
+        return applied(at, x, _POWERS[exponent])
+    if exponent != int(exponent):
+        return applied(at, x, functions.Log, partial(functions.Scale, exponent), functions.Exp)
     value, last = at.tiles(x), at.dtype if exponent > 0 else FP32
     stream = _product(at, value.stream, abs(int(exponent)), last)
     stream = stream if exponent > 0 else stream.map(functions.Reciprocal(at.dtype), name=at.name())
     return with_dtype(value, stream, at.dtype)
 
 
-_POWERS: Mapping[float, tuple[Link, ...]] = {
-    0: (partial(functions.Clamp, 1, 1),),
-    0.5: (functions.Sqrt,),
-    -0.5: (functions.Rsqrt,),
-}
+_POWERS: Mapping[float, Link] = {0: partial(functions.Clamp, 1, 1), 0.5: functions.Sqrt, -0.5: functions.Rsqrt}
 
 
 def _product(at: Importer, x: Stream, count: int, out: DType) -> Stream:

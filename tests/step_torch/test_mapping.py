@@ -100,7 +100,7 @@ def test_an_impossible_budget_says_what_is_needed() -> None:
     with raising(
         InputError,
         "no choice is within lut_sites 10,000, memory_bytes 1,000; the nearest, rows=4, columns=16, depth=0, "
-        "sum=ordered, side_by_side=1, held=True, needs lut_sites 48,885, memory_bytes 127,016",
+        "sum=ordered, side_by_side=1, held=True, needs lut_sites 48,826, memory_bytes 127,016",
     ):
         step_torch.map(PAGE, luts=10_000, memory_bytes=1_000, over=few)
     assert step_torch.map(PAGE, luts=48_885, memory_bytes=127_016, over=few, runs=0).best().cycles

@@ -30,10 +30,10 @@ def anneal(blocks: int, pulls: Sequence[Pull], columns: int, rows: int, seed: in
     for block in range(blocks):
         at[column[block]][row[block]] = block
     beside: list[list[tuple[int, float]]] = [[] for _ in range(blocks)]
-    for one, other, weight in pulls:
-        if one != other:
-            beside[one].append((other, weight))
-            beside[other].append((one, weight))
+    for one, two, weight in pulls:
+        if one != two:
+            beside[one].append((two, weight))
+            beside[two].append((one, weight))
 
     def cost(block: int) -> float:
         x, y = column[block], row[block]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 SECTIONS = {
     "Write and look": ("step check program.py", "check show metrics inputs"),
     "Run": ("step run program.py --backend approx", "run explain compare tokens waves"),
-    "Explore": ("step sweep program.py --over memory.channels=1,2,4", "sweep tune fit fifos"),
+    "Explore": ("step sweep program.py --over memory.channels=1,2,4", "sweep tune fit fifos place"),
     "Hardware": ("step verilog program.py -o build", "verilog synth board"),
     "Models": ("step import model.pt2 -o program.json", "import map generate"),
     "Toolkit": ("step doctor", "doctor cache schema calibrate fuzz help"),

@@ -163,7 +163,9 @@ LIMITS: Mapping[str, Within] = {
 
 def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig:
     """``fabric`` with some parameters replaced; raises `FabricError` for unknown names and bad values."""
-    data: dict[str, Any] = {kind: {} for kind in OWN} | OPTIONAL | fabric.to_json()
+    told = fabric.to_json()
+    optional = {name: told.get(name, value) for name, value in OPTIONAL.items()}
+    data: dict[str, Any] = {kind: {} for kind in OWN} | told | optional
     for setting in settings:
         name, equals, text = setting.partition("=")
         expect(equals, f"a fabric parameter must be NAME=VALUE, not {setting!r}", FabricError)

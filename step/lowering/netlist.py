@@ -176,8 +176,7 @@ class Netlist:
 
     def lag(self, channel: Channel) -> int:
         """Cycles that tokens are seen in ``channel`` later than others: it has hops, words are in block RAM, or narrow
-        ones are gathered to wide ones that the reader reads without a gap. See `gathering` for tiles of dynamic size.
-        """
+        ones are gathered to wide ones that are read without a gap. See `gathering` for tiles of dynamic size."""
         written, read = self.widths(channel)
         waits = 0
         if channel.element is not None and written < read and not is_dynamic(channel.element):
@@ -240,8 +239,7 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     ``graph``: the `Graph`, which is checked.
     ``fabric``: the `FabricConfig`.
 
-    Raises the errors of `step.language.validate.check` and `check_depths`, and `FabricError` for hops of a channel
-    that there is not.
+    Raises the errors of `step.language.validate.check` and `check_depths`, and for hops of no channel `FabricError`.
 
     >>> [(channel.name, channel.depth) for channel in step.lower(graph, FabricConfig()).channels]
     [('x', 2), ('accum_0', 2)]

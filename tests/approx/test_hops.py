@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from cases import cases
@@ -31,6 +32,10 @@ from step.programs.files.serialize import graph_from_json, graph_to_json
 from step.running.result import Status
 
 LONGEST = 5000
+
+FLOAT: Any = {"x": 1.5}
+NUMBER: Any = 3
+"""No hops by name."""
 
 
 def chain(graph: Graph, hops: int | None = None) -> step.Program:
@@ -77,8 +82,12 @@ def test_hops_are_said_in_program_fabric_and_file(graph: Graph) -> None:
 
 @cases(
     (lambda: FabricConfig(hop=-1), FabricError, "hop must be an integer >= 0, not -1"),
-    (lambda: FabricConfig(hops={"x": 1.5}), FabricError, "hops.x must be an integer >= 0, not 1.5"),
-    (lambda: FabricConfig(hops=3), FabricError, "hops must be an object of numbers by the names of channels, not 3"),
+    (lambda: FabricConfig(hops=FLOAT), FabricError, "hops.x must be an integer >= 0, not 1.5"),
+    (
+        lambda: FabricConfig(hops=NUMBER),
+        FabricError,
+        "hops must be an object of numbers by the names of channels, not 3",
+    ),
     (
         lambda: lower(chain(Graph("g")).graph, FabricConfig(hops={"cost": 3})),
         FabricError,

@@ -141,8 +141,8 @@ def test_a_path_is_as_good_as_its_text(several: Path, tmp_path: Path) -> None:
 # -- options --------------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, hop, block_ram_words, outstanding, "
-    "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
+    "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, "
+    "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, hop, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
 ALL = f"{KNOWN}, memory, machine, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR, hops.CHANNEL"

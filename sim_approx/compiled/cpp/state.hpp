@@ -137,9 +137,9 @@ inline bool visit(State& state, Channel& channel, int64_t now) {
         state.same(int64_t(slot.token.control()) << 32 | slot.token.rank() << 1 | slot.token.there());
         state.time(slot.since, moves);
     }
-    int64_t coming = 0;  // slots that are on their way back; those freed last are the last ones
-    while (channel.hops && coming < channel.size - channel.stored && channel.at(channel.size - 1 - coming).since - FREE > now)
-        coming++;
+    if (!channel.hops) return moves;
+    int64_t coming = 0;  // slots on their way back: those that were freed last are the last ones
+    while (coming < channel.size - channel.stored && channel.at(channel.size - 1 - coming).since - FREE > now) coming++;
     state.same(coming);
     for (int64_t place = channel.size - coming; place < channel.size && state.fits; place++)
         state.time(channel.at(place).since, true);

@@ -1,0 +1,63 @@
+"""``step place``."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Annotated
+
+import click
+
+from step.host.figures import check_picture, drawn
+from step_cli.console import show, table, working
+from step_cli.files import save as write
+from step_cli.options import ProgramAndInputs, Written
+from step_cli.verb import NATURAL, call, verb
+from step_explore.placing.placement import place
+from step_show.floor import floor
+
+
+def sides(text: str | None) -> tuple[int, int] | None:
+    """Columns and rows of ``COLSxROWS``."""
+    if text is None:
+        return None
+    if not re.fullmatch("[1-9][0-9]{0,3}x[1-9][0-9]{0,3}", text):
+        raise click.BadParameter(f"must be COLUMNSxROWS, as in 8x8, not {text!r}")
+    columns, _, rows = text.partition("x")
+    return int(columns), int(rows)
+
+
+@verb
+def command(
+    *,
+    program: ProgramAndInputs,
+    grid: Annotated[str | None, "COLUMNSxROWS", sides, "Places. Default: the smallest square with room."] = None,
+    hop: Annotated[int, NATURAL, "Registers on the way from a place to the next one."] = 1,
+    seed: Annotated[int, NATURAL, "Equal seeds give equal places."] = 0,
+    save: Annotated[Written, "Write the fabric with the hops of its channels, for --fitted."],
+    plot: Annotated[Written, "Draw the floor (.svg, .png or .pdf)."],
+) -> None:
+    """Units on a grid: hops of every channel by its distance, and the cycles that this takes."""
+    if plot is not None:
+        check_picture(plot)
+    with working() as progress:
+        found = call(place, program=program.load(), progress=progress)
+    if save is not None:
+        found.file().save(save)
+    if plot is not None:
+        write(plot, drawn(lambda figure: floor(found, figure.add_subplot()), (8, 8), plot.suffix[1:]))
+    steps = Counter(found.steps(each) for each in found.netlist.channels)
+    columns, rows = found.grid
+    plain = {
+        "program": found.program.name,
+        "grid": found.grid,
+        "hop": hop,
+        "cycles": found.cycles,
+        "without": found.near,
+        "places": found.places,
+        "hops": dict(found.program.fabric.hops),
+    }
+    title = (
+        f"{found.program.name} on {columns}x{rows}: {found.near:,} cycles without distance, {found.cycles:,} with it"
+    )
+    show(plain, [table(title, ("steps", "channels"), sorted(steps.items()))], save, plot)

@@ -22,6 +22,7 @@ SHOWN = 128
 """Tokens in front of the one whose cycles are compared between models, and clocks."""
 MEASURED = {
     "gpt2 fast": (SHOWN, 32, 480),
+    "gpt2 part": (SHOWN, 32, 480),
     "qwen fast": (SHOWN,),
     "llama fast": (SHOWN,),
     "gemma fast": (SHOWN,),
@@ -34,8 +35,21 @@ MEGAHERTZ = machines.U55C.megahertz
 PROMPTS = (16, 32)
 TOGETHER, WIDE = 4, 256
 """Pseudo channels behind a port, and bytes of the links of products."""
-MAPPINGS = {"fast": (8, 32), "small": (4, 16)}
+MAPPINGS = {"fast": (8, 32), "small": (4, 16), "part": (4, 32)}
 """Units of a product, and lanes of a vector unit."""
+DEPTH = {"part": 128}
+"""Depth of the tiles of the head, where it is not all of it."""
+FABRICS = {"part": {"outstanding": 20, "block_ram_words": 64}}
+"""Further parameters of the fabric."""
+OWN = {
+    "part": {
+        "linear_product": 16,
+        "attention_cache_read_part": 128,
+        **{f"quantized_linear_{which}": 16 for which in ("scaled", "sum")},
+        **{f"quantized_linear_{at}_{which}": 32 for at in (1, 2, 3) for which in ("scaled", "sum")},
+    }
+}
+"""Lanes of operators by how their names begin, where others wait for memory, or for a row."""
 INSIDE = ("_product", "_flat", "_loop", "_gathered", "_all", "_scaled", "_sum")
 ATTENTION = ("_read_key", "_read_value", "_product", "_part", "_total")
 """Operators of a product, and of attention, whose links are wide, by the parts and ends of their names."""
@@ -76,11 +90,13 @@ def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, P
     """The program that writes a token, on hardware with wide links where products are."""
     units, lanes = MAPPINGS[mapping]
     memory = machines.U55C.at(megahertz, together=TOGETHER)
-    fabric = FabricConfig(matmul_lanes=512, vector_lanes=lanes, memory=memory, machine="U55C")
-    tiling, loaded = Tiling(columns=512, side_by_side=units, sum="fused", cache_rows=16), MODELS[model].loaded()
+    others = FABRICS.get(mapping, {})
+    fabric = FabricConfig(matmul_lanes=512, vector_lanes=lanes, memory=memory, machine="U55C", **others)
+    tiling = Tiling(columns=512, depth=DEPTH.get(mapping), side_by_side=units, sum="fused", cache_rows=16)
+    loaded = MODELS[model].loaded()
     first = replace(MODELS[model], layers=2).loaded()
     short = first.program([0] * 3, 2, tiling=tiling, fabric=fabric, values=False).graph
-    fabric = replace(fabric, lanes=_lanes(short), links=_links(short))
+    fabric = replace(fabric, lanes=_lanes(short, OWN.get(mapping, {})), links=_links(short))
     short = first.program([0] * 3, 2, tiling=tiling, fabric=fabric, values=False).graph
     made = loaded._program(tiling, fabric, 1, 1, values=False, is_drawn=False, with_scores=False)
     return loaded, replace(made, graph=replace(made.graph, depths=short.depths))
@@ -94,12 +110,14 @@ def _links(graph: Graph) -> dict[str, int]:
     return dict.fromkeys([*wide, *(each for each in names if each.startswith("load_quantized"))], WIDE)
 
 
-def _lanes(graph: Graph) -> dict[str, int]:
-    """Lanes of what scales and adds up the sums of groups, which keeps up with a port; and of the head's product."""
+def _lanes(graph: Graph, own: dict[str, int]) -> dict[str, int]:
+    """Lanes of what scales and adds up the sums of groups, which keeps up with a port; of the head's product; and those
+    of their ``own``, by how names begin."""
     names = [each.name for each in graph if each.operator.function is not None]
     scaled = [each for each in names if each.startswith("quantized_linear") and "_rows" not in each]
     ends = dict.fromkeys((each for each in scaled if "_scaled" in each or "_sum" in each), WIDE // 4)
-    return ends | dict.fromkeys((each for each in names if each.startswith("linear_product")), 128)
+    ends |= dict.fromkeys((each for each in names if each.startswith("linear_product")), 128)
+    return ends | {each: count for start, count in own.items() for each in names if each.startswith(start)}
 
 
 def _run(point: Point, count: int) -> RunResult:

@@ -12,6 +12,7 @@ import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -110,10 +111,10 @@ def likely(name: str, resource: str) -> float:
     return 1.0 if name.endswith(("bits", "rows")) else 6.0 if name.endswith("cells") else 30.0
 
 
-def save(table: Table) -> None:
-    """Write ``table``, a line for each name."""
+def save(table: Table, path: Path = TABLE) -> None:
+    """Write ``table`` to ``path``, a line for each name."""
     lines = (f" {json.dumps(name)}: {json.dumps(each)}" for name, each in table.items())
-    TABLE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     coefficients.cache_clear()
     price.cache_clear()
 

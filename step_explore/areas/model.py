@@ -17,6 +17,10 @@ from step_explore.areas.amounts import Amounts, total
 TABLE = Path(__file__).with_name("coefficients.json")
 """What one of everything takes; ``python -m benchmarks.area_formulas --fit`` writes it."""
 
+ULTRASCALE = TABLE.with_name("ultrascale.json")
+"""The same of LUTs without LUT RAM, and DSPs, on UltraScale+; ``python -m benchmarks.area_ultrascale --fit`` writes it.
+"""
+
 Price = tuple[float, ...]
 """The price of one amount in each field of `Area`."""
 
@@ -94,24 +98,24 @@ class Areas:
         return Area(*map(sum, zip(*found, strict=True)))
 
 
-def priced(found: Amounts) -> Area:
-    """The area of ``found``."""
+def priced(found: Amounts, table: Path = TABLE) -> Area:
+    """The area of ``found``, by the coefficients of ``table``."""
     area = [0.0] * len(fields(Area))
     for name, amount in found.items():
-        for at, each in enumerate(price(name)):
+        for at, each in enumerate(price(name, table)):
             area[at] += amount * each
     return Area(*area)
 
 
 @cache
-def price(name: str) -> Price:
+def price(name: str, table: Path = TABLE) -> Price:
     """The area of one of ``name``; arithmetic in a format that was not measured is as dear as the dearest that was."""
-    prices, (kind, _, format) = coefficients(), name.rpartition(".")
+    prices, (kind, _, format) = coefficients(table), name.rpartition(".")
     alike = (each for other, each in prices.items() if format.isupper() and other.rpartition(".")[0] == kind)
     return prices[name] if name in prices else max(alike, default=(0.0, 0.0, 0.0, 0.0))
 
 
 @cache
-def coefficients() -> dict[str, Price]:
-    """The table: what one of everything takes, by name."""
-    return {name: tuple(each) for name, each in json.loads(TABLE.read_text()).items()}
+def coefficients(table: Path = TABLE) -> dict[str, Price]:
+    """What one of everything takes, by name; names that ``table`` does not have are as on an ECP5."""
+    return {name: tuple(each) for path in (TABLE, table) for name, each in json.loads(path.read_text()).items()}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from step.lowering.machines import MACHINES
 from step.lowering.netlist import Netlist
-from step_explore.areas.amounts import total
-from step_explore.areas.model import amounts, price, priced
+from step_explore.areas.amounts import Amounts, total
+from step_explore.areas.model import ULTRASCALE, amounts, priced
 
 BLOCK_RAM = (36, 1024), (72, 512)
 """Widths and words of a block RAM of 36 kbit."""
@@ -16,7 +17,7 @@ BLOCK_RAM = (36, 1024), (72, 512)
 ULTRA_RAM = ((72, 4096),)
 
 FULL = 4
-"""Block RAMs from which on a memory is an UltraRAM, of which that is half."""
+"""Block RAMs from which on a memory is an UltraRAM in any case, of which that is half."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +37,35 @@ class Used:
 def parts_of(netlist: Netlist) -> list[Used]:
     """Parts of its machine that ``netlist`` takes, kind by kind; empty where it is on none, or on a chip.
 
-    A LUT site of an ECP5 (4 inputs) counts as a LUT, a multiplier (18 x 18) as a DSP, on the safe side of both. Of LUT
-    RAM eight LUTs are 32 words of 14 bits, or 64 of 7 (AMD UG574), where an ECP5 has 16 words of 4 bits in six sites.
-    Memories are block RAMs, or UltraRAMs where they fill half of one. Nothing is known of flip-flops.
+    LUTs and DSPs of units and channels are by the coefficients of UltraScale+ (`ULTRASCALE`); what these lack counts
+    as on an ECP5, on the safe side. Of LUT RAM eight LUTs are 32 words of 14 bits, or 64 of 7 (AMD UG574). Nothing is
+    known of flip-flops.
     """
     machine = MACHINES.get(netlist.fabric.machine or "")
     if machine is None or not machine.parts:
         return []
     found = total(amounts(netlist).values())
-    area, blocks, ultra = priced(found), 0, 0
-    for (width, depth), times in found.memories.items():
-        small, large = (_count(width, depth, kind) for kind in (BLOCK_RAM, ULTRA_RAM))
-        blocks, ultra = (blocks, ultra + large * times) if small >= FULL * large else (blocks + small * times, ultra)
-    luts = area.lut_sites - sum(found.get(name, 0) * price(name)[0] for name in ("lut_ram_cells", "lut_ram_rows"))
-    luts += sum(times * _lut_ram(width, depth) for (width, depth), times in found.lut_rams.items())
-    tables = area.block_rams - found.get("block_rams", 0) * price("block_rams")[2]
-    taken = {"luts": luts, "dsps": area.multipliers, "block_rams": blocks + tables / 2, "ultra_rams": ultra}
+    memories = ("lut_ram_cells", "lut_ram_rows", "block_rams")
+    area = priced(Amounts({name: each for name, each in found.items() if name not in memories}), ULTRASCALE)
+    luts = area.lut_sites + sum(times * _lut_ram(*size) for size, times in found.lut_rams.items())
+    blocks, ultra = memories_of(found, area.block_rams / 2, machine.parts)
+    taken = {"luts": luts, "dsps": area.multipliers, "block_rams": blocks, "ultra_rams": ultra}
     return [Used(name, round(amount), machine.parts[name]) for name, amount in taken.items()]
+
+
+def memories_of(found: Amounts, tables: float, there: Mapping[str, int]) -> tuple[float, int]:
+    """Block RAMs, with those of ``tables``, and UltraRAMs of all memories.
+
+    Those that fill half of an UltraRAM are such. Of the others as many as block RAMs are missing for, those first that
+    save the most, while there are UltraRAMs.
+    """
+    counts = [(_count(*size, BLOCK_RAM), _count(*size, ULTRA_RAM), times) for size, times in found.memories.items()]
+    blocks, ultra = tables + sum(small * times for small, _, times in counts), 0
+    for small, large, times in sorted(counts, key=lambda each: each[0] / each[1], reverse=True):
+        missing, left = math.ceil((blocks - there["block_rams"]) / small), (there["ultra_rams"] - ultra) // large
+        moved = times if small >= FULL * large else max(0, min(times, missing, left))
+        blocks, ultra = blocks - moved * small, ultra + moved * large
+    return blocks, ultra
 
 
 def _count(width: int, depth: int, kinds: tuple[tuple[int, int], ...]) -> int:

@@ -15,7 +15,9 @@ from step.lowering.fabric import with_settings
 from step.lowering.machines import MACHINES
 from step.lowering.memory import memory_map
 from step.programs.prepare import prepare
-from step_explore.areas.parts import doubts, parts_of
+from step_explore.areas.amounts import Amounts
+from step_explore.areas.model import ULTRASCALE, price
+from step_explore.areas.parts import doubts, memories_of, parts_of
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,22 @@ def test_shares_of_the_parts() -> None:
     small = replace(fabric, matmul_lanes=8192)
     assert parts_of(step.lower(graph, replace(small, machine=None))) == []
     assert parts_of(step.lower(graph, replace(small, machine="HBM3"))) == []
+
+
+@pytest.mark.parametrize(("ultra", "taken"), [(8, (10, 3)), (2, (12, 2))])
+def test_memories_are_ultra_rams_where_block_rams_are_missing(ultra: int, taken: tuple[int, int]) -> None:
+    found = Amounts()
+    found.deep(72, 1024, 8)
+    assert memories_of(found, 0, {"block_rams": 16, "ultra_rams": ultra}) == (16, 0)
+    assert memories_of(found, 0, {"block_rams": 10, "ultra_rams": ultra}) == taken
+    found.deep(72, 4096)
+    assert memories_of(found, 1, {"block_rams": 99, "ultra_rams": ultra}) == (17, 1)
+
+
+def test_coefficients_of_ultrascale_stand_in_front_of_those_of_an_ecp5() -> None:
+    assert price("multiply.BF16_FP32") == price("multiply.FP32")
+    assert price("multiply.BF16_FP32", ULTRASCALE)[1] < price("multiply.FP32", ULTRASCALE)[1]
+    assert price("threefry.INT32", ULTRASCALE) == price("threefry.INT32")
 
 
 def test_what_does_not_fit_is_said() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 
@@ -33,16 +33,37 @@ TOGETHER, WIDE = 4, 256
 
 @dataclass(frozen=True)
 class Mapping:
-    """Units of a product, lanes of a vector unit, heads that are attended at once, and rows of a chunk of a prompt."""
+    """Units of a product, lanes of a vector unit, heads that are attended at once, and rows of a chunk of a prompt.
+
+    ``depth``: of the tiles of the head, None: all of it. ``fabric``: further parameters of the fabric. ``own``: lanes of
+    operators by how their names begin, where others wait for memory, or for a row.
+    """
 
     units: int
     lanes: int
     heads: int
     chunk: int = 1
+    depth: int | None = None
+    fabric: dict[str, int] = field(default_factory=dict)
+    own: dict[str, int] = field(default_factory=dict)
 
 
-MAPPINGS = {"fast": Mapping(8, 32, 2), "small": Mapping(4, 16, 1), "chunks": Mapping(8, 32, 4, 8)}
-"""Of these, ``chunks`` takes prompts in chunks, on the hardware that writes."""
+MAPPINGS = {
+    "fast": Mapping(8, 32, 2),
+    "small": Mapping(4, 16, 1),
+    "chunks": Mapping(8, 32, 4, 8),
+    "part": Mapping(
+        *(4, 32, 1),
+        depth=128,
+        fabric={"outstanding": 20, "block_ram_words": 64},
+        own={
+            "linear_product": 16,
+            **{f"quantized_linear_{which}": 16 for which in ("scaled", "sum")},
+            **{f"quantized_linear_{at}_{which}": 32 for at in (1, 2, 3) for which in ("scaled", "sum")},
+        },
+    ),
+}
+"""Of these, ``chunks`` takes prompts in chunks, on the hardware that writes, and ``part`` fits into the `U55C`."""
 INSIDE = ("_product", "_flat", "_loop", "_gathered", "_all", "_scaled", "_sum")
 ATTENTION = ("_read_key", "_read_value", "_product", "_part", "_total")
 ROWS = ("_rows_magnitudes", "_rows_largest", "_rows_scaled", "_rows")
@@ -87,8 +108,10 @@ def prompts() -> Iterator[Point]:
 def mapped(mapping: str, megahertz: int) -> tuple[Tiling, FabricConfig]:
     """Tiles of a mapping, and its fabric without lanes and links of single operators."""
     chosen, memory = MAPPINGS[mapping], machines.U55C.at(megahertz, together=TOGETHER)
-    fabric = FabricConfig(matmul_lanes=512, vector_lanes=chosen.lanes, memory=memory, machine="U55C")
-    tiling = Tiling(columns=512, side_by_side=chosen.units, sum="fused", cache_rows=16, heads=chosen.heads)
+    fabric = FabricConfig(matmul_lanes=512, vector_lanes=chosen.lanes, memory=memory, machine="U55C", **chosen.fabric)
+    tiling = Tiling(
+        columns=512, depth=chosen.depth, side_by_side=chosen.units, sum="fused", cache_rows=16, heads=chosen.heads
+    )
     return tiling, fabric
 
 
@@ -102,7 +125,7 @@ def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, P
         return first.program([0] * (1 + 2 * chunk), 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk).graph
 
     plain = short(fabric)
-    fabric = replace(fabric, lanes=_lanes(plain), links=_links(plain))
+    fabric = replace(fabric, lanes=_lanes(plain, MAPPINGS[mapping].own), links=_links(plain))
     made = loaded._program(tiling, fabric, 1, chunk, values=False, is_drawn=False, with_scores=False)
     depths = {
         each.name: max(WAITING, each.depth)
@@ -122,16 +145,17 @@ def _links(graph: Graph) -> dict[str, int]:
     return dict.fromkeys(wide, WIDE)
 
 
-def _lanes(graph: Graph) -> dict[str, int]:
+def _lanes(graph: Graph, own: dict[str, int]) -> dict[str, int]:
     """Lanes of what scales and adds up the sums of groups, which keeps up with a port, as do rows that are quantised;
-    and of products of attention and of the head."""
+    of products of attention and of the head; and those of their ``own``, by how names begin."""
     names = [each.name for each in graph if each.operator.function is not None]
     products = [each for each in names if each.startswith("quantized_linear")]
     scaled = (each for each in products if "_rows" not in each and ("_scaled" in each or "_sum" in each))
     found = dict.fromkeys((*scaled, *(each for each in products if each.endswith(ROWS))), WIDE // 4)
     attending = (each for each in names if each.startswith("attention_cache") and each.endswith(("_product", "_part")))
     heads = (each for each in names if each.startswith("linear_product"))
-    return found | dict.fromkeys((*attending, *heads), ATTENDING)
+    found |= dict.fromkeys((*attending, *heads), ATTENDING)
+    return found | {each: count for start, count in own.items() for each in names if each.startswith(start)}
 
 
 def _run(point: Point, count: int) -> RunResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from step.functions.dequantize import Dequantize
 from step.language.dtypes import BF16, FP32, INT32
-from step.lowering.plans.parts import computation
+from step.lowering.plans.parts import computation, product
 from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan, rounded, rounding, vector_plan
 
@@ -14,7 +14,7 @@ def plan(function: Dequantize, application: Application) -> VectorPlan:
     stages = application.fabric.stages
     integers, scales = application.words(0).of_bits(function.bits), application.words(1)
     factors = FP32 if integers.dtype is INT32 else scales.dtype
-    product = min(stages, 2) if factors is BF16 else stages
-    cycles = min(stages, 3) + product + rounding(application)
-    parts = computation("from_integer", integers.dtype), computation("multiply", factors), *rounded(application)
+    multiplying = min(stages, 2) if factors is BF16 else stages
+    cycles = min(stages, 3) + multiplying + rounding(application)
+    parts = computation("from_integer", integers.dtype), product(factors, scales.dtype), *rounded(application)
     return vector_plan(function, application, cycles=cycles, operands=(integers, scales), computes=parts)

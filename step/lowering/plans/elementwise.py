@@ -6,7 +6,7 @@ from step.functions.elementwise import Add, Mul, MulAdd, Scale, Sub
 from step.language.dtypes import FP32, DType
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.plans.parts import computation
+from step.lowering.plans.parts import computation, product
 from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan, rounded, rounding, vector_plan
 
@@ -27,13 +27,13 @@ def plan(function: Function, application: Application) -> VectorPlan:
         case Add() | Sub():
             cycles, parts = adds, [computation("add", *formats)]
         case Mul():
-            cycles, parts = _product(formats, stages), [computation("multiply", *formats)]
+            cycles, parts = _product(formats, stages), [product(*formats)]
         case Scale():
             cycles = stages if formats[0].is_float else min(stages, 2)
-            parts = [computation("multiply", FP32 if formats[0].is_float else formats[0])]
+            parts = [product(formats[0], FP32 if formats[0].is_float else formats[0])]
         case MulAdd():
             cycles = _product(formats[:2], stages) + adds
-            parts = [computation("multiply", *formats[:2]), computation("add", *formats)]
+            parts = [product(*formats[:2]), computation("add", *formats)]
         case _:
             cycles, parts = 1, [computation("max", *formats)]
     computes = *parts, *rounded(application)

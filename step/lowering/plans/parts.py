@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from step.language.dtypes import DType
+from step.language.dtypes import BF16, FP32, DType
 
 
 @dataclass(frozen=True)
@@ -85,3 +85,8 @@ def computation(name: str, *formats: DType) -> str:
     """The kind of a piece of arithmetic, on the widest of ``formats``; of integers only the bits count."""
     widest = max(formats, key=lambda each: each.bits)
     return f"{name}.{widest if widest.is_float else f'INT{widest.bits}'}"
+
+
+def product(*formats: DType) -> str:
+    """The `computation` of a product; one of BF16 and FP32 is a kind of its own, of half the multipliers."""
+    return "multiply.BF16_FP32" if {*formats} == {BF16, FP32} else computation("multiply", *formats)

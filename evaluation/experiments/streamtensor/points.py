@@ -35,8 +35,8 @@ TOGETHER, WIDE = 4, 256
 class Mapping:
     """Units of a product, lanes of a vector unit, heads that are attended at once, and rows of a chunk of a prompt.
 
-    ``depth``: of the tiles of the head, None: all of it. ``fabric``: further parameters of the fabric. ``own``: lanes of
-    operators by how their names begin, where others wait for memory, or for a row.
+    ``depth``: of the tiles of the head, None: all of it. ``fabric``: further parameters of the fabric. ``own``: lanes
+    of operators by how their names begin, where others wait for memory, or for a row.
     """
 
     units: int

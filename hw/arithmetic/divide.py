@@ -40,20 +40,11 @@ class Divide(Tabulated):
         zeros = [~each.any() for each in exponents]
         huge = [each == 255 for each in exponents]
         nans = [is_huge & fraction.any() for is_huge, fraction in zip(huge, fractions, strict=True)]
-        x = self.read(
-            m,
-            1,
-            reciprocals(),
-            fractions[1],
-            fraction=fractions[0],
-            exponent=(exponents[0] - exponents[1]).as_signed(),
-            sign=self.first[31] ^ self.second[31],
-            zero=zeros[0] | huge[1],
-            infinite=huge[0] | zeros[1],
-            nan=nans[0] | nans[1] | (zeros[0] & zeros[1]) | (huge[0] & huge[1]),
-        )
-        kept = x.only("exponent", "sign", "zero", "infinite", "nan")
-        x = multiplied(self, m, 5, Cat(x.fraction, C(1, 1)), x.factor, **kept)
+        nan = nans[0] | nans[1] | (zeros[0] & zeros[1]) | (huge[0] & huge[1])
+        kept = {"exponent": (exponents[0] - exponents[1]).as_signed(), "sign": self.first[31] ^ self.second[31]}
+        kept |= {"zero": zeros[0] | huge[1], "infinite": huge[0] | zeros[1], "nan": nan}
+        x = self.read(m, 1, reciprocals(), fractions[1], fraction=fractions[0], **kept)
+        x = multiplied(self, m, 5, Cat(x.fraction, C(1, 1)), x.factor, **x.only(*kept))
         exponent = (x.exponent + 128).as_signed()
         magnitude = rounded(m, x.product, exponent, 3, zero=x.zero, infinite=x.infinite)
         return Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign))

@@ -18,16 +18,9 @@ class Exp(Tabulated):
         exponent, fraction, sign = x.number[23:31], x.number[:23], x.number[31]
         position = Signal(signed(len(x.magnitude) + 1))
         m.d.comb += position.eq(Mux(sign, -x.magnitude, x.magnitude))
-        x = self.read(
-            m,
-            4,
-            powers_of_two(),
-            position[:POSITION_BITS],
-            row=position >> POSITION_BITS,
-            sign=sign,
-            huge=exponent > HUGE,
-            nan=(exponent == 255) & fraction.any(),
-        )
+        nan = (exponent == 255) & fraction.any()
+        kept = {"row": position >> POSITION_BITS, "sign": sign, "huge": exponent > HUGE, "nan": nan}
+        x = self.read(m, 4, powers_of_two(), position[:POSITION_BITS], **kept)
         exponent = (x.row + 127)[: len(x.row) + 1].as_signed()
         ends = {"zero": x.huge & x.sign, "infinite": x.huge & ~x.sign}
         power = rounded(m, x.factor[: VALUE_BITS + 1], exponent, 1, **ends)

@@ -31,13 +31,8 @@ class Gelu(Tabulated):
         # Step 1: the place of the magnitude, and what the tables do not say.
         place, beyond, nan = self.place(m, self.value, LARGEST_EXPONENT)
         sign, zero = self.value[31], ~self.value[23:31].any() | (beyond & self.value[31])
-        x = self.behind(
-            m,
-            1,
-            place=place,
-            number=Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), self.value)),
-            exact=beyond | zero,
-        )
+        number = Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), self.value))
+        x = self.behind(m, 1, place=place, number=number, exact=beyond | zero)
         # Steps 2 to 5: the logarithm.
         x = self.read(m, 2, logarithms(self.approximate), x.place, **x.only(*KEPT))
         places = POSITION_BITS - LOGARITHM_BITS[self.approximate]
@@ -50,13 +45,9 @@ class Gelu(Tabulated):
         power = x.factor[: VALUE_BITS + 1]
         small = Mux(x.halvings[5:].any(), 0, power >> x.halvings[:5])
         whole = C(2 << VALUE_BITS, VALUE_BITS + 2)
-        x = self.behind(
-            m,
-            10,
-            factor=Mux(x.number[31], power, (whole - small)[: VALUE_BITS + 2]),
-            exponent=(x.number[23:31] - Mux(x.number[31], x.halvings, 0)).as_signed(),
-            **x.only(*KEPT),
-        )
+        factor = Mux(x.number[31], power, (whole - small)[: VALUE_BITS + 2])
+        exponent = (x.number[23:31] - Mux(x.number[31], x.halvings, 0)).as_signed()
+        x = self.behind(m, 10, factor=factor, exponent=exponent, **x.only(*KEPT))
         x = multiplied(self, m, 11, Cat(x.number[:23], C(1, 1)), x.factor, **x.only("exponent", *KEPT))
         magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], x.exponent, 2)
         return Mux(x.exact, x.number, Cat(magnitude, x.number[31]))

@@ -36,11 +36,7 @@ class IntegerMultiply(Staged):
             return x.product
         # The product of the upper halves is too large to count.
         one, other = ((each + C(0, bits))[:bits] for each in (first, second))
-        x = self.behind(
-            m,
-            1,
-            low=one[:HALF] * other[:HALF],
-            cross=(one[:HALF] * other[HALF:])[: bits - HALF],
-            crossed=(one[HALF:] * other[:HALF])[: bits - HALF],
-        )
+        crosses = one[:HALF] * other[HALF:], one[HALF:] * other[:HALF]
+        cross, crossed = (each[: bits - HALF] for each in crosses)
+        x = self.behind(m, 1, low=one[:HALF] * other[:HALF], cross=cross, crossed=crossed)
         return x.low + Cat(C(0, HALF), x.cross + x.crossed)

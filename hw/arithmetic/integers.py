@@ -56,18 +56,12 @@ class ToInteger(Staged):
         # 32 bits, a guard, and whether anything is below.
         shifted, lost = shifted_down(m, Cat(C(0, 10), fraction, C(1, 1)), distance[:6])
         small = distance[6:].any()
-        x = self.behind(
-            m,
-            1,
-            whole=Mux(small, 0, shifted[2:]),
-            up=~small & shifted[1] & (shifted[0] | lost | shifted[2]),
-            huge=exponent > largest,
-            nan=(exponent == 255) & fraction.any(),
-            negative=negative,
-        )
+        up = ~small & shifted[1] & (shifted[0] | lost | shifted[2])
+        kept = {"huge": exponent > largest, "nan": (exponent == 255) & fraction.any(), "negative": negative}
+        x = self.behind(m, 1, whole=Mux(small, 0, shifted[2:]), up=up, **kept)
         magnitude = Signal(33)
         m.d.comb += magnitude.eq(x.whole + x.up)
-        x = self.behind(m, 2, magnitude=magnitude, huge=x.huge, nan=x.nan, negative=x.negative)
+        x = self.behind(m, 2, magnitude=magnitude, **x.only(*kept))
         bits, signed = self.out.bits, self.out.is_signed
         most = (1 << bits - signed) - 1
         least = 1 << bits - 1 if signed else 0

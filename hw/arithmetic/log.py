@@ -27,19 +27,10 @@ class Log(Tabulated):
         distance = Signal(24)
         m.d.comb += distance.eq(Mux(upper, (1 << 23) - fraction, fraction << 1))
         # Steps 1 to 4: the slope.
-        x = self.read(
-            m,
-            1,
-            slopes(),
-            fraction,
-            distance=distance,
-            less=upper ^ (exponent < 127),
-            sign=exponent < 127,
-            scale=Mux(scale < 127, 127 - scale, scale - 127)[:8],
-            infinite=huge | zero,
-            nan=(huge & fraction.any()) | (sign & ~zero),
-        )
-        kept = "less", "sign", "scale", "infinite", "nan"
+        kept = {"less": upper ^ (exponent < 127), "sign": exponent < 127}
+        kept |= {"scale": Mux(scale < 127, 127 - scale, scale - 127)[:8], "infinite": huge | zero}
+        kept |= {"nan": (huge & fraction.any()) | (sign & ~zero)}
+        x = self.read(m, 1, slopes(), fraction, distance=distance, **kept)
         # Steps 5 and 6: the logarithm of what is next to 1.
         x = multiplied(self, m, 5, x.distance, x.factor, **x.only(*kept))
         # Step 7: that of the power of two, which is larger if it is not zero, and both together.

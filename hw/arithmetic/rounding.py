@@ -31,18 +31,9 @@ class Round(Staged):
         else:
             up = {"floor": sign, "ceil": ~sign, "trunc": C(0, 1)}[self.direction]
             more, away = mask & up.replicate(23), up & exponent.any()
-        x = self.behind(
-            m,
-            1,
-            magnitude=magnitude,
-            sign=sign,
-            mask=mask,
-            more=more,
-            small=Mux(away, ONE, 0),
-            is_small=exponent < 127,
-            whole=exponent >= 127 + 23,
-            nan=exponent.all() & magnitude[:23].any(),
-        )
+        kept = {"magnitude": magnitude, "sign": sign, "mask": mask, "more": more, "small": Mux(away, ONE, 0)}
+        kept |= {"is_small": exponent < 127, "whole": exponent >= 127 + 23}
+        x = self.behind(m, 1, **kept, nan=exponent.all() & magnitude[:23].any())
         total = (x.magnitude + x.more)[:31] & ~Cat(x.mask, C(0, 8))
         result = Mux(x.whole, x.magnitude, Mux(x.is_small, x.small, total))
         return Mux(x.nan, C(0x7FC00000, 32), Cat(result[:31], x.sign))

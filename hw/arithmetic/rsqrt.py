@@ -20,18 +20,10 @@ class Root(Tabulated):
 
     def compute(self, m: Module) -> Value:
         exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
-        x = self.read(
-            m,
-            1,
-            powers(self.power),
-            fraction,
-            ~exponent[0],  # the bias is odd
-            half=(exponent + 1)[1:],  # of the exponent, rounded down, and biased by 64
-            sign=sign,
-            zero=~exponent.any(),
-            infinite=exponent == 255,
-            nan=((exponent == 255) & fraction.any()) | (sign & exponent.any()),
-        )
+        half = (exponent + 1)[1:]  # of the exponent, rounded down, and biased by 64
+        nan = ((exponent == 255) & fraction.any()) | (sign & exponent.any())
+        kept = {"half": half, "sign": sign, "zero": ~exponent.any(), "infinite": exponent == 255, "nan": nan}
+        x = self.read(m, 1, powers(self.power), fraction, ~exponent[0], **kept)  # the bias is odd
         return Mux(x.nan, C(0x7FC00000, 32), Cat(self.magnitude(m, x), x.sign))
 
     @abc.abstractmethod

@@ -49,17 +49,9 @@ class Sigmoid(Tabulated):
             nan.eq((exponent == 255) & fraction.any()),
         ]
         scaled, exact, number = self.ends(x.number, above, nan)
-        step = POSITION_BITS - SEGMENT_BITS
-        return self.read(
-            m,
-            4,
-            table,
-            position[step - table.step_bits : step],
-            address,
-            number=number,
-            exponent=(scaled + Mux(sign, row, 0))[:11].as_signed(),
-            exact=exact,
-        )
+        kept = {"number": number, "exponent": (scaled + Mux(sign, row, 0))[:11].as_signed(), "exact": exact}
+        place = position[: POSITION_BITS - SEGMENT_BITS][-table.step_bits :]
+        return self.read(m, 4, table, place, address, **kept)
 
     def ends(self, number: Value, above: Value, nan: Value) -> tuple[Value, Value, Value]:
         """The biased exponent of what the sigmoid scales, whether the table does not say the result, and then that."""

@@ -26,13 +26,8 @@ class Saturating(Tabulated):
         place, beyond, nan = self.place(m, self.value, LARGEST_EXPONENT)
         sign, zero = self.value[31], ~self.value[23:31].any()
         one = Cat(C(0, 23), C(127, 8), sign)
-        x = self.behind(
-            m,
-            1,
-            place=place,
-            number=Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), Mux(beyond, one, self.value))),
-            exact=beyond | zero,
-        )
+        number = Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), Mux(beyond, one, self.value)))
+        x = self.behind(m, 1, place=place, number=number, exact=beyond | zero)
         # Steps 2 to 5: the slope. Steps 6 and 7: the mantissa times that.
         x = self.read(m, 2, slopes(type(self).function), x.place, **x.only(*KEPT))
         x = multiplied(self, m, 6, Cat(x.number[:23], C(1, 1)), x.factor, **x.only(*KEPT))

@@ -17,10 +17,7 @@ RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=
 
 
 def _comparison(relation: str) -> Callable[..., Value]:
-    def lowering(at: Importer, x: Any, y: Any) -> Value:
-        return binary(at, lambda _: Compare(relation), x, y)
-
-    return lowering
+    return lambda at, x, y: binary(at, lambda _: Compare(relation), x, y)
 
 
 for _name, _relation in RELATIONS.items():

@@ -32,10 +32,7 @@ def merged(at: Importer, value: Value, dim: int) -> Value:
         return value
     value = exact(at, value, axes)
     axis = TensorAxis(at.name(f"columns{dim % len(value.dims)}"), sizes([axes])[0])
-    below, steps = 1, dict[TensorAxis, int]()
-    for each in reversed(axes):
-        steps[each] = below
-        below *= each.extent
+    steps = {each: prod(inner.extent for inner in axes[place + 1 :]) for place, each in enumerate(axes)}
 
     def new(part: AxisPart) -> AxisPart:
         return AxisPart(axis, part.count, part.step * steps[part.axis]) if part.axis in steps else part

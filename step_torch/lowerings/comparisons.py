@@ -17,26 +17,16 @@ RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=
 
 
 def _comparison(relation: str) -> Callable[..., Value]:
-    def lowering(at: Importer, x: Any, y: Any) -> Value:
-        return binary(at, lambda _: Compare(relation), x, y)
-
-    return lowering
+    return lambda at, x, y: binary(at, lambda _: Compare(relation), x, y)
 
 
 for _name, _relation in RELATIONS.items():
     declare(f"Whether x {_relation} y.", _comparison(_relation), f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")
 
 
-@lowers("aten.bitwise_and.Tensor")
-def both(at: Importer, x: Any, y: Any) -> Value:
-    """x and y, of truths."""
-    return choose(at, x, y, x, _of_truths(at))
-
-
-@lowers("aten.bitwise_or.Tensor")
-def either(at: Importer, x: Any, y: Any) -> Value:
-    """x or y, of truths."""
-    return choose(at, x, x, y, _of_truths(at))
+declare("x and y, of truths.", lambda at, x, y: choose(at, x, y, x, _of_truths(at)), "aten.bitwise_and.Tensor")
+declare("x or y, of truths.", lambda at, x, y: choose(at, x, x, y, _of_truths(at)), "aten.bitwise_or.Tensor")
+declare("Whether x is not true.", lambda at, x: choose(at, x, False, True, _of_truths(at)), "aten.bitwise_not.default")
 
 
 @lowers("aten.bitwise_xor.Tensor")
@@ -44,12 +34,6 @@ def unlike(at: Importer, x: Any, y: Any) -> Value:
     """x or y, but not both, of truths."""
     _of_truths(at)
     return binary(at, lambda _: Compare("!="), x, y)
-
-
-@lowers("aten.bitwise_not.default")
-def negation(at: Importer, x: Any) -> Value:
-    """Whether x is not true."""
-    return choose(at, x, False, True, _of_truths(at))
 
 
 def _of_truths(at: Importer) -> DType:

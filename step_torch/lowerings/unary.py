@@ -44,10 +44,7 @@ CHAINS: Mapping[str, tuple[str, *tuple[Link, ...]]] = {
 
 
 def _chained(*chain: Link) -> Callable[..., Value]:
-    def lowering(at: Importer, x: Any) -> Value:
-        return applied(at, x, *chain)
-
-    return lowering
+    return lambda at, x: applied(at, x, *chain)
 
 
 for _name, (_says, *_chain) in CHAINS.items():

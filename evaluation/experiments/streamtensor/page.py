@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.rows import RESULTS, ROOT, Row, read
 from experiments.said import filled, laid_out
-from experiments.streamtensor import layers, small, valued
+from experiments.streamtensor import compiling, layers, small, valued
 from experiments.streamtensor.models import GROUP
 from experiments.streamtensor.points import CAMPAIGN, CLOCKS, MAPPINGS, MEGAHERTZ, PARTS, SHOWN, TOGETHER, WIDE
 from step import machines
@@ -25,8 +25,6 @@ TRIED = 12
 """Mappings that were tried by hand, about."""
 KEPT = 14.8, 16.8
 """Percents of the intermediates of a layer that StreamTensor keeps, the least and the most (its Figure 10a)."""
-DEPTHS_OF = 2
-"""Layers whose channels' depths all others have."""
 
 
 def page(results: Path) -> str:
@@ -39,13 +37,13 @@ def page(results: Path) -> str:
         lengths=_lengths(tokens, prompts, published),
         least=min(int(row["past"]) for row in _of_gpt2(tokens)),
         tried=TRIED,
-        depths_of=DEPTHS_OF,
         models=_models(tokens),
         clocks=_clocks(tokens),
         small=_small(small.CAMPAIGN.read(results, "small")),
         valued=_valued(valued.CAMPAIGN.read(results, "valued")),
         layers=_layers(layers.CAMPAIGN.read(results, "layers")),
         rows=layers.ROWS,
+        compiled=compiling.table(compiling.CAMPAIGN.read(results, "compile")),
         theirs="{} to {} %".format(*KEPT),
         parts=_parts(tokens),
         units=MAPPINGS["fast"].units,

@@ -1,0 +1,98 @@
+"""Processor time from a `.pt2` of StreamTensor's models, with all of their layers, to a program and to its Verilog."""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from unittest.mock import patch
+
+from experiments.rows import ROOT, Row, digest
+from experiments.streamtensor.models import MODELS
+from experiments.streamtensor.points import MAPPINGS, MEGAHERTZ, _lanes, _links, mapped
+from experiments.work import Experiment
+from hw.design.emit import emit
+from step.host.sources import folder_of
+from step.programs.prepare import prepare
+from step_torch.generating import SHOWING, LanguageModel
+
+PROMPT, COUNT = (0, 0, 0), 2
+"""A prompt, and tokens that are written behind it: other texts need no other hardware."""
+
+
+MAPPING = "fast"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A model of `MODELS`, in its full size."""
+
+    name: str
+
+
+def compiled() -> Iterator[Point]:
+    """All models."""
+    return map(Point, MODELS)
+
+
+def measured(point: Point) -> dict[str, object]:
+    """Seconds of processor time of this process and its tools, without anything that is kept from before."""
+    shape = MODELS[point.name]
+    path = replace(shape, captured=shape.layers).made()
+    with tempfile.TemporaryDirectory() as folder, patch.dict("os.environ", STEP_CACHE=folder):
+        start = _seconds()
+        model = LanguageModel.load(path)
+        tiling, fabric = mapped(MAPPING, MEGAHERTZ)
+        names = model.first(SHOWING).program(PROMPT, COUNT, tiling=tiling, fabric=fabric, values=False).graph
+        fabric = replace(fabric, lanes=_lanes(names, MAPPINGS[MAPPING].own), links=_links(names))
+        program = model.program(PROMPT, COUNT, tiling=tiling, fabric=fabric)
+        imported = _seconds()
+        design = emit(prepare(program).netlist, Path(folder) / "design", probes=False)
+        written = _seconds()
+    return {
+        "layers": model.parts.count,
+        "megabytes": round(path.stat().st_size / 1e6),
+        "operators": len(program.graph.nodes),
+        "program_seconds": round(imported - start, 1),
+        "files": len(design.files),
+        "lines": sum(text.count("\n") for text in design.files.values()),
+        "verilog_seconds": round(written - imported, 1),
+        "peak_megabytes": round(max(each.ru_maxrss for each in _usages()) * 1024 / 1e6),
+    }
+
+
+def _usages() -> list[resource.struct_rusage]:
+    return [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+
+
+def _seconds() -> float:
+    return sum(each.ru_utime + each.ru_stime for each in _usages())
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Seconds of every model, as Markdown."""
+    lines = ["| seconds | program | Verilog |", "|---|---|---|"]
+    lines += [f"| {row['point']} | {row['program_seconds']} | {row['verilog_seconds']} |" for row in rows]
+    return "\n".join(lines)
+
+
+def sources(figure: str) -> str:
+    """A digest of the files that decide the results."""
+    made = folder_of("step_torch"), Path(__file__).with_name("models.py"), Path(__file__).with_name("points.py")
+    return digest("fabric", __file__, *made, ROOT / "hw")
+
+
+COLUMNS = (
+    *("point", "layers", "megabytes", "operators", "program_seconds", "files", "lines", "verilog_seconds"),
+    *("peak_megabytes", "cpu_seconds", "sources", "version"),
+)
+CAMPAIGN = Experiment(
+    "streamtensor",
+    COLUMNS,
+    {"compile": compiled},
+    measured,
+    sources,
+    lambda row: f"{row['program_seconds']} s to the program, and {row['verilog_seconds']} s to Verilog",
+)

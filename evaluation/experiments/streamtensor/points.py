@@ -71,13 +71,18 @@ def prompts() -> Iterator[Point]:
     yield from (Point("gpt2", "fast", MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
 
 
-@cache
-def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, Program]:
-    """The program that writes a token, on hardware with wide links where products are."""
+def mapped(mapping: str, megahertz: int) -> tuple[Tiling, FabricConfig]:
+    """Tiles of a mapping, and its fabric without lanes and links of single operators."""
     units, lanes = MAPPINGS[mapping]
     memory = machines.U55C.at(megahertz, together=TOGETHER)
     fabric = FabricConfig(matmul_lanes=512, vector_lanes=lanes, memory=memory, machine="U55C")
-    tiling, loaded = Tiling(columns=512, side_by_side=units, sum="fused", cache_rows=16), MODELS[model].loaded()
+    return Tiling(columns=512, side_by_side=units, sum="fused", cache_rows=16), fabric
+
+
+@cache
+def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, Program]:
+    """The program that writes a token, on hardware with wide links where products are."""
+    (tiling, fabric), loaded = mapped(mapping, megahertz), MODELS[model].loaded()
     first = replace(MODELS[model], layers=2).loaded()
     short = first.program([0] * 3, 2, tiling=tiling, fabric=fabric, values=False).graph
     fabric = replace(fabric, lanes=_lanes(short), links=_links(short))

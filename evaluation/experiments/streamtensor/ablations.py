@@ -6,6 +6,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from math import ceil, prod
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ VARIANTS = {
     "joins": ("there", "values on chip", "values in memory"),
     "depths": ("lowerings", "two", "linear program", "exact search"),
 }
+"""Of mapping and depths for tokens through two layers, of joins for a prompt through one."""
 
 
 def ablations() -> Iterator[Point]:
@@ -72,8 +74,15 @@ def measured(point: Point) -> dict[str, object]:
     return {"bits": None, "off_chip": None, **asdict(point), **found[point.what](point.variant)}
 
 
-def _mapped(model: LanguageModel, variant: str = "whole") -> Program:
-    """The program of ``model`` on the larger hardware, or without a part of that."""
+@cache
+def _made(tiling: Tiling) -> tuple[LanguageModel, Program]:
+    """Two layers, and their program, whatever the fabric."""
+    model = replace(GPT2, layers=GPT2.captured).loaded()
+    return model, model._program(tiling, DEFAULT, 1, 1, values=False, is_drawn=False, with_scores=False)
+
+
+def _mapped(count: int, variant: str = "whole") -> Program:
+    """The program that writes so many tokens behind `SHOWN`, on the larger hardware, or without a part of that."""
     tiling, fabric = points.mapped("fast", points.MEGAHERTZ)
     if variant == "none":
         tiling, fabric = Tiling(columns=NARROW), DEFAULT
@@ -83,20 +92,17 @@ def _mapped(model: LanguageModel, variant: str = "whole") -> Program:
         fabric = replace(fabric, matmul_lanes=DEFAULT.matmul_lanes, vector_lanes=DEFAULT.vector_lanes)
     elif variant == "a channel each":
         fabric = replace(fabric, memory=DEFAULT.memory)
-    made = model._program(tiling, fabric, 1, 1, values=False, is_drawn=False, with_scores=False)
+    model, made = _made(tiling)
     lanes = {} if variant in ("default lanes", "none") else points._lanes(made.graph)
     links = {} if variant in ("no wide links", "none") else points._links(made.graph)
-    return replace(made, fabric=fitting(made.graph, replace(fabric, lanes=lanes, links=links)))
+    inputs = {**made.inputs, **model.batch([0], count, past=points.SHOWN).inputs()}
+    return replace(made, inputs=inputs, fabric=fitting(made.graph, replace(fabric, lanes=lanes, links=links)))
 
 
 def _mapping(variant: str) -> dict[str, object]:
-    """Cycles of a token behind `SHOWN`, as the difference of runs with three and with one."""
-    model = GPT2.loaded()
-    program, cycles = _mapped(model, variant), list[int]()
-    for count in (1, 3):
-        inputs = model.batch([0], count, past=points.SHOWN).inputs()
-        cycles.append(Simulator(program, inputs={**program.inputs, **inputs}).run().cycles)
-    return {"cycles": (cycles[1] - cycles[0]) / 2}
+    """Cycles of a token, as the difference of runs with three and with one."""
+    first, third = (Simulator(_mapped(count, variant)).run().cycles for count in (1, 3))
+    return {"cycles": (third - first) / 2}
 
 
 class _Apart(Importer):
@@ -112,8 +118,9 @@ class _Apart(Importer):
             self.values[node.name] = replace(value, stream=whole)
 
 
-def _joins(variant: str) -> dict[str, object]:
-    """Cycles of a prompt through a layer of full size; without joins whole values are held on chip, or in memory."""
+@cache
+def _layer() -> imported.Imported:
+    """A layer of full size, for a prompt."""
     import torch
 
     import step_torch
@@ -121,16 +128,16 @@ def _joins(variant: str) -> dict[str, object]:
     made = models._module(replace(GPT2, captured=1)).to(torch.bfloat16).eval()
     step_torch.quantize(made, weights=4, group=GROUP)
     rows = torch.randn(1, ROWS, GPT2.hidden, dtype=torch.bfloat16)
-    tiling = Tiling(held=False, on_chip={"values in memory": 0, "values on chip": 1 << 30}.get(variant, 1 << 20))
     with tempfile.TemporaryDirectory() as folder:
-        found = imported.load(step_torch.capture(step_torch.Layers(made), (rows,), Path(folder) / "layer.pt2"))
-    importer = (Importer if variant == "there" else _Apart)(
-        found.archive,
-        found.nodes,
-        dict(zip(found.nodes.inputs, found.archive.results[0].inputs, strict=True)),
-        replace(found.tiling, held=tiling.held, on_chip=tiling.on_chip),
-        Graph("layer"),
-    )
+        return imported.load(step_torch.capture(step_torch.Layers(made), (rows,), Path(folder) / "layer.pt2"))
+
+
+def _joins(variant: str) -> dict[str, object]:
+    """Cycles of a prompt through a layer; without joins whole values are held on chip, or in memory."""
+    layer, on_chip = _layer(), {"values in memory": 0, "values on chip": 1 << 30}.get(variant, Tiling.on_chip)
+    data = dict(zip(layer.nodes.inputs, layer.archive.results[0].inputs, strict=True))
+    kind, tiling = Importer if variant == "there" else _Apart, replace(layer.tiling, held=False, on_chip=on_chip)
+    importer = kind(layer.archive, layer.nodes, data, tiling, Graph("layer"))
     importer.run()
     graph, fabric = importer.graph, replace(DEFAULT, matmul_lanes=512)
     program = with_depths(Program(graph, importer.inputs, imported._with_room(fitting(graph, fabric), graph)))
@@ -138,11 +145,8 @@ def _joins(variant: str) -> dict[str, object]:
 
 
 def _depths(variant: str) -> dict[str, object]:
-    """Cycles of two tokens behind `SHOWN` through two layers, and bits of channels with depths found otherwise."""
-    model = replace(GPT2, layers=GPT2.captured).loaded()
-    program = _mapped(model)
-    inputs = {**program.inputs, **model.batch([0], 2, past=points.SHOWN).inputs()}
-    program = replace(program, inputs=inputs)
+    """Cycles of two tokens through two layers, and bits of channels with depths found otherwise."""
+    program = _mapped(2)
     runs = Runs(lower(program.graph, program.fabric), [Simulator(program)], threads=1)
     if variant == "exact search":
         found = size_fifos(program, choices=CHOICES, threads=1).lossless

@@ -11,7 +11,7 @@ from experiments.fabric import dram, memories, products, record, worst
 from experiments.fabric.explained import FILE as EXPLAINED
 from experiments.published import rows as published
 from experiments.published.points import SHOWN
-from experiments.streamtensor import compiling, layers, small, valued
+from experiments.streamtensor import ablations, cards, compiling, energy, layers, small, valued
 from experiments.streamtensor import points as streamtensor
 from experiments.work import Experiment, Task
 from step.errors import InputError
@@ -21,7 +21,7 @@ CAMPAIGNS: tuple[Experiment, ...] = (
     *(published.CAMPAIGN, queues.CAMPAIGN),
     *(record.CAMPAIGN, memories.CAMPAIGN, dram.CAMPAIGN, products.CAMPAIGN, worst.CAMPAIGN),
     *(mixtures.CAMPAIGN, arrivals.CAMPAIGN, streamtensor.CAMPAIGN, small.CAMPAIGN, valued.CAMPAIGN, layers.CAMPAIGN),
-    compiling.CAMPAIGN,
+    *(compiling.CAMPAIGN, energy.CAMPAIGN, ablations.CAMPAIGN, cards.CAMPAIGN),
 )
 FILES: dict[str, tuple[Experiment, str]] = {
     each.file(Path(), figure).stem: (each, figure) for each in CAMPAIGNS for figure in each.figures

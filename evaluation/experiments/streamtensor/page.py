@@ -5,53 +5,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from experiments.rows import RESULTS, ROOT, Row, read
 from experiments.said import filled, laid_out
-from experiments.streamtensor import compiling, layers, small, valued
+from experiments.streamtensor import ablations, cards, compiling, energy, layers, small, valued
 from experiments.streamtensor.models import GROUP
-from experiments.streamtensor.points import CAMPAIGN, CLOCKS, MAPPINGS, MEGAHERTZ, PARTS, SHOWN, TOGETHER, WIDE
+from experiments.streamtensor.points import CAMPAIGN, MAPPINGS, MEGAHERTZ, PARTS, SHOWN
 from step import machines
 from step.host.files import write_atomically
+from step.programs.energy.model import PARTS as ENERGIES
 
 PAGE = ROOT / "docs" / "streamtensor.md"
 OURS = "**ours** (U55C)"
+GPU = "A100"
+"""The system that StreamTensor compares its energy with."""
 LENGTHS = (32, 64, 128, 256)
 TRIED = 12
 """Mappings that were tried by hand, about."""
 KEPT = 14.8, 16.8
 """Percents of the intermediates of a layer that StreamTensor keeps, the least and the most (its Figure 10a)."""
+DEPTHS_OF = 2
+"""Layers whose channels' depths all others have."""
 
 
 def page(results: Path) -> str:
     """The page, with all of its numbers from ``results`` and the published table."""
     tokens, prompts = (CAMPAIGN.read(results, figure) for figure in ("tokens", "prompts"))
     published = read(Path(__file__).with_name("published.csv"))
-    fast = next(row for row in _of_gpt2(tokens) if row["past"] == str(SHOWN))
+    beside = {row["model"]: row for row in read(Path(__file__).with_name("published_energy.csv"))}
+    theirs = next(row for row in published if row["tokens"] == str(SHOWN))
+    fast = _shown(tokens, "fast")
     text = filled(
         Path(__file__).with_name("page.md"),
         lengths=_lengths(tokens, prompts, published),
-        least=min(int(row["past"]) for row in _of_gpt2(tokens)),
         tried=TRIED,
+        depths_of=DEPTHS_OF,
         models=_models(tokens),
-        clocks=_clocks(tokens),
+        megahertz=MEGAHERTZ,
+        energy=_energy(energy.CAMPAIGN.read(results, "energy"), beside),
+        watts=beside["gpt2"]["watts"],
+        a_joule=_a_joule(1e6 * MEGAHERTZ / float(fast["cycles"]), beside["gpt2"]),
+        their_joule=_a_joule(float(theirs["tokens_a_second"]), beside["gpt2"]),
+        cards=_cards(cards.CAMPAIGN.read(results, "cards")),
+        gigabits=round(8 * cards.LINK_BYTES / 1e9),
+        microseconds=cards.LINK_NS // 1000,
+        **{what: _ablations(ablations.CAMPAIGN.read(results, "ablations"), what) for what in ablations.VARIANTS},
+        prompt_of_layer=ablations.ROWS,
         small=_small(small.CAMPAIGN.read(results, "small")),
-        valued=_valued(valued.CAMPAIGN.read(results, "valued")),
         layers=_layers(layers.CAMPAIGN.read(results, "layers")),
         rows=layers.ROWS,
-        compiled=compiling.table(compiling.CAMPAIGN.read(results, "compile")),
-        theirs="{} to {} %".format(*KEPT),
-        parts=_parts(tokens),
-        units=MAPPINGS["fast"].units,
-        wide=WIDE,
-        together=TOGETHER,
-        port=round(machines.U55C.at(together=TOGETHER).bandwidth / machines.U55C.channels * TOGETHER),
+        kept="{} to {} %".format(*KEPT),
         shown=SHOWN,
         rows_of_chunk=MAPPINGS["chunks"].chunk,
+        part=f"{1e6 * MEGAHERTZ / float(_shown(tokens, 'part')['cycles']):,.0f}",
+        compiled=compiling.table(compiling.CAMPAIGN.read(results, "compile")),
+        valued=_valued(valued.CAMPAIGN.read(results, "valued")),
         contexts=", ".join(row["past"] for row in _of_gpt2(tokens)),
         group=GROUP,
         source=published[0]["source"],
@@ -62,13 +74,12 @@ def page(results: Path) -> str:
 
 def _of_gpt2(tokens: Sequence[Row]) -> list[Row]:
     """Rows of GPT-2 on the hardware that takes chunks, the shortest text first."""
-    found = (row for row in tokens if row["mapping"] == "chunks")
-    return sorted(found, key=lambda row: int(row["past"]))
+    return sorted((row for row in tokens if row["mapping"] == "chunks"), key=lambda row: int(row["past"]))
 
 
-def _compared(tokens: Sequence[Row], megahertz: float = MEGAHERTZ) -> list[Row]:
-    """Rows of the tokens that are compared between models, at a clock."""
-    return [row for row in tokens if row["past"] == str(SHOWN) and row["megahertz"] == str(megahertz)]
+def _shown(tokens: Sequence[Row], mapping: str) -> Row:
+    """The row of GPT-2 on a mapping."""
+    return next(row for row in tokens if row["point"] == f"gpt2 {mapping} {MEGAHERTZ} MHz past {SHOWN}")
 
 
 def token_cycles(tokens: Sequence[Row], past: np.ndarray) -> np.ndarray:
@@ -96,39 +107,32 @@ def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[
 
 
 def _cell(row: Row) -> str:
-    return f"{float(row['latency_ms']):,.0f} / {float(row['first_ms']):,.0f} / {float(row['tokens_a_second']):,.0f}"
+    return "/".join(f"{float(row[each]):,.0f}" for each in ("latency_ms", "first_ms", "tokens_a_second"))
 
 
 def _models(tokens: Sequence[Row]) -> str:
+    """Tokens behind `SHOWN`, with what of the part is used."""
+    there = machines.U55C.parts
     lines = [
-        "| model, mapping | cycles to read the weights | cycles of a token | times | token/s |",
-        "|---|---|---|---|---|",
+        f"| model | bound, cycles | a token | times | token/s | {' | '.join(PARTS)} |",
+        "|---" * (5 + len(PARTS)) + "|",
     ]
-    lines += [
-        f"| {row['model']}, {row['mapping']} | {_beside_bound(row)} |"
-        for row in _compared(tokens)
-        if row["mapping"] != "small"
-    ]
+    for row in (each for each in tokens if each["past"] == str(SHOWN)):
+        other = f", {row['mapping']}" * (row["mapping"] != "fast")
+        other += f", {row['megahertz']} MHz" * (row["megahertz"] != str(MEGAHERTZ))
+        cycles, bound = float(row["cycles"]), int(row["bound"])
+        shares = " | ".join(f"{int(row[each]) / there[each]:.0%}" for each in PARTS)
+        second = f"{1e6 * float(row['megahertz']) / cycles:,.0f}"
+        lines.append(
+            f"| {row['model']}{other} | {bound:,} | {cycles:,.0f} | {cycles / bound:.2f} | {second} | {shares} |"
+        )
     return "\n".join(lines)
-
-
-def _clocks(tokens: Sequence[Row]) -> str:
-    lines = ["| MHz | cycles to read the weights | cycles of a token | times | token/s |", "|---|---|---|---|---|"]
-    for megahertz in (MEGAHERTZ, *CLOCKS):
-        rows = (row for row in _compared(tokens, megahertz) if row["point"].startswith("gpt2 fast"))
-        lines += [f"| {megahertz} | {_beside_bound(row)} |" for row in rows]
-    return "\n".join(lines)
-
-
-def _beside_bound(row: Row) -> str:
-    cycles, bound = float(row["cycles"]), int(row["bound"])
-    return f"{bound:,} | {cycles:,.0f} | {cycles / bound:.2f} | {_a_second(row)}"
 
 
 def _small(rows: Sequence[Row]) -> str:
-    lines = ["| model | operators | cycles in RTL | in the fast model | tokens | off | outputs |", "|" + "---|" * 7]
+    lines = ["| model | cycles | tokens | off | outputs |", "|" + "---|" * 5]
     for row in rows:
-        numbers = (f"{int(row[each]):,}" for each in ("operators", "rtl_cycles", "model_cycles", "tokens", "off"))
+        numbers = (f"{int(row[each]):,}" for each in ("rtl_cycles", "tokens", "off"))
         outputs = "equal" if row["outputs_equal"] == "True" else "**differ**"
         lines.append(f"| {row['point']} | {' | '.join(numbers)} | {outputs} |")
     return "\n".join(lines)
@@ -136,30 +140,51 @@ def _small(rows: Sequence[Row]) -> str:
 
 def _valued(rows: Sequence[Row]) -> str:
     """Outputs that are equal, and tokens that are those of torch, by models."""
-    return ", ".join(
-        "`{point}` {equal} of {outputs} outputs and {as_torch} of {tokens} tokens".format(**row) for row in rows
-    )
+    said = "{equal} of {outputs} outputs and {as_torch} of {tokens} tokens of `{point}`"
+    return ", ".join(said.format(**row) for row in rows)
 
 
 def _layers(rows: Sequence[Row]) -> str:
-    lines = ["| a layer of | bytes held | of what operators compute | of products and attention |", "|---|---|---|---|"]
+    lines = ["| a layer of | of what operators compute | of products and attention |", "|---|---|---|"]
     for row in rows:
         held, computed, large = (int(row[each]) for each in ("held", "computed", "large"))
-        lines.append(f"| {row['point']} | {held:,} | {held / computed:.1%} | {held / large:.1%} |")
+        lines.append(f"| {row['point']} | {held / computed:.1%} | {held / large:.1%} |")
     return "\n".join(lines)
 
 
-def _a_second(row: Row) -> str:
-    return f"{1e6 * float(row['megahertz']) / float(row['cycles']):,.0f}"
-
-
-def _parts(tokens: Sequence[Row]) -> str:
-    there = machines.U55C.parts
-    lines = ["| model, mapping | " + " | ".join(PARTS) + " | token/s |", "|---|" + "---|" * (len(PARTS) + 1)]
-    for row in _compared(tokens):
-        shares = (f"{int(row[each]):,} ({int(row[each]) / there[each]:.0%})" for each in PARTS)
-        lines.append(f"| {row['model']}, {row['mapping']} | {' | '.join(shares)} | {_a_second(row)} |")
+def _energy(rows: Sequence[Row], beside: Mapping[str, Row]) -> str:
+    lines = [f"| model | mJ a token | tokens/J | StreamTensor, by an {GPU} |", "|---|---|---|---|"]
+    for row in rows:
+        total = sum(float(row[each]) for each in ENERGIES)
+        theirs = beside[row["point"]]["times_a100"] or "-"
+        lines.append(f"| {row['point']} | {total / 1e9:.2f} | {1e12 / total:,.0f} | {theirs} |")
     return "\n".join(lines)
+
+
+def _a_joule(second: float, beside: Row) -> str:
+    """Tokens a joule of a board with the power that is stated, which writes so many a ``second``."""
+    return f"{second / float(beside['watts']):.2f}"
+
+
+def _cards(rows: Sequence[Row]) -> str:
+    lines = [f"| cards | requests | token/s | first behind {cards.PROMPT}, ms |", "|---|---|---|---|"]
+    for row in rows:
+        second = 1e6 * MEGAHERTZ * int(row["requests"]) / float(row["cycles"])
+        first = f"{float(row['first']) / MEGAHERTZ / 1000:.1f}"
+        lines.append(f"| {row['cards']} | {row['requests']} | {second:,.0f} | {first} |")
+    return "\n".join(lines)
+
+
+def _ablations(rows: Sequence[Row], what: str) -> str:
+    """Variants of ``what``, side by side."""
+    rows = [row for row in rows if row["what"] == what]
+    cycles = [f"{float(row['cycles']):,.0f}" if row["cycles"] else "deadlock" for row in rows]
+    lines = [(what, *(row["variant"] for row in rows)), ("cycles", *cycles)]
+    for name, unit in (("bits", "Mbit of channels"), ("off_chip", "MB off chip")):
+        if rows and rows[0][name]:
+            lines.append((unit, *(f"{int(row[name]) / 1e6:.1f}" for row in rows)))
+    head, *others = (f"| {' | '.join(each)} |" for each in lines)
+    return "\n".join([head, "|---" * (1 + len(rows)) + "|", *others])
 
 
 if __name__ == "__main__":

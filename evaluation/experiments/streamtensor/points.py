@@ -96,7 +96,7 @@ def tokens() -> Iterator[Point]:
     """Points of the tokens behind a prompt."""
     yield from (Point("gpt2", "chunks", MEGAHERTZ, past) for past in CONTEXTS)  # type: ignore[arg-type]
     yield from (Point(model, "fast", MEGAHERTZ, SHOWN) for model in MODELS)  # type: ignore[arg-type]
-    yield Point("gpt2", "small", MEGAHERTZ, SHOWN)  # type: ignore[arg-type]
+    yield from (Point("gpt2", each, MEGAHERTZ, SHOWN) for each in ("part", "small"))  # type: ignore[arg-type]
     yield from (Point("gpt2", "fast", each, SHOWN) for each in CLOCKS)
 
 
@@ -125,7 +125,7 @@ def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, P
         return first.program([0] * (1 + 2 * chunk), 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk).graph
 
     plain = short(fabric)
-    fabric = replace(fabric, lanes=_lanes(plain, MAPPINGS[mapping].own), links=_links(plain))
+    fabric = replace(fabric, lanes=_lanes(plain, mapping), links=_links(plain))
     made = loaded._program(tiling, fabric, 1, chunk, values=False, is_drawn=False, with_scores=False)
     depths = {
         each.name: max(WAITING, each.depth)
@@ -145,9 +145,9 @@ def _links(graph: Graph) -> dict[str, int]:
     return dict.fromkeys(wide, WIDE)
 
 
-def _lanes(graph: Graph, own: dict[str, int]) -> dict[str, int]:
+def _lanes(graph: Graph, mapping: str = "fast") -> dict[str, int]:
     """Lanes of what scales and adds up the sums of groups, which keeps up with a port, as do rows that are quantised;
-    of products of attention and of the head; and those of their ``own``, by how names begin."""
+    of products of attention and of the head; and of those that the mapping names."""
     names = [each.name for each in graph if each.operator.function is not None]
     products = [each for each in names if each.startswith("quantized_linear")]
     scaled = (each for each in products if "_rows" not in each and ("_scaled" in each or "_sum" in each))
@@ -155,7 +155,9 @@ def _lanes(graph: Graph, own: dict[str, int]) -> dict[str, int]:
     attending = (each for each in names if each.startswith("attention_cache") and each.endswith(("_product", "_part")))
     heads = (each for each in names if each.startswith("linear_product"))
     found |= dict.fromkeys((*attending, *heads), ATTENDING)
-    return found | {each: count for start, count in own.items() for each in names if each.startswith(start)}
+    return found | {
+        each: count for start, count in MAPPINGS[mapping].own.items() for each in names if each.startswith(start)
+    }
 
 
 def _run(point: Point, count: int) -> RunResult:

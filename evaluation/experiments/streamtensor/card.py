@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,7 +59,7 @@ class Card:
             _Loops(group, importer, 1, 1, values=values, is_drawn=False, with_scores=False).place_card(self)
         return Program(graph, importer.inputs if values else blank_tensors(graph), fitting(graph, fabric))
 
-    def inputs(self, batch: Batch, come: Any, gaps: Sequence[int]) -> dict[str, Any]:
+    def inputs(self, batch: Batch, come: Any, gaps: Any) -> dict[str, Any]:
         """Inputs for the rows of ``batch``, which ``come`` so many cycles behind each other."""
         batch = replace(batch, layers=self.last - self.first, every=not self.ends)
         given = batch.inputs()

@@ -6,7 +6,7 @@ before sends them. Where these depend on what is written, all cards run until no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from math import ceil
@@ -96,10 +96,10 @@ def _times(took: np.ndarray, requests: int) -> tuple[np.ndarray, np.ndarray]:
     return comes, leaves
 
 
-def _over_link(leaves: Sequence[int], size: int) -> np.ndarray:
+def _over_link(leaves: np.ndarray, size: int) -> np.ndarray:
     """When rows of ``size`` bytes are at the other end of a link, which they take one after the other."""
     took = ceil(size / LINK_BYTES * points.MEGAHERTZ * 1e6)
-    free, found = 0, []
+    free, found = 0, list[int]()
     for each in leaves:
         free = max(free, each) + took
         found.append(free + ceil(LINK_NS * points.MEGAHERTZ / 1000))

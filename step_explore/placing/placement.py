@@ -40,6 +40,7 @@ class Placement:
     """A program on a grid, as `step.place` makes it.
 
     ``program``: the program, on a fabric with the hops of every channel.
+    ``netlist``: its units and channels on that.
     ``grid``: columns and rows.
     ``places``: column and row of each unit, by name. Units that share a scratchpad have one place.
     ``hop``: hops of a channel from a place to the next one.
@@ -48,7 +49,7 @@ class Placement:
 
     >>> placed = step.place(program, hop=3)
     >>> placed.grid, placed.near, placed.cycles
-    ((2, 2), 32, 41)
+    ((2, 2), 32, 38)
     """
 
     program: Program
@@ -93,7 +94,7 @@ def place(
     engine, and what `run` raises.
 
     >>> step.place(program)
-    <chain on 2x2: 34 cycles, 32 without distance>
+    <sums on 2x2: 34 cycles, 32 without distance>
     """
     opened = open_program(program)
     settled(hop, Hops, "hop", InputError)

@@ -7,7 +7,8 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from step.lowering.plans.parts import Memory
+from step.language.dtypes import FP32, DType
+from step.lowering.plans.parts import Circuit, Memory, computation
 from step.lowering.plans.words import Words
 
 
@@ -120,6 +121,17 @@ def arrange(
         return takes, each.computes(rows), each.lanes, each.blocks, each.block_rows
 
     return min(possible, key=cost)
+
+
+def bits_of_sums(left: Words, right: Words, *, reduce: bool) -> int:
+    """Bits of a sum: of integers those that the products of one element need, which leave as `INT32`."""
+    needed = left.dtype.bits + right.dtype.bits + (left.cols - 1).bit_length()
+    return 32 if right.dtype.is_float or reduce else min(32, needed)
+
+
+def adders(dtype: DType, lanes: int, bits: int) -> Circuit:
+    """Additions of so many ``lanes``, of products of ``dtype``: in FP32, or of integers of so many ``bits``."""
+    return Circuit(computation("add", FP32), lanes) if dtype.is_float else Circuit("matmul.sum_bits", lanes * bits)
 
 
 def memory_of(tile: Words, banks: tuple[int, int], copies: int, ports: int, *, deep: bool) -> Memory:

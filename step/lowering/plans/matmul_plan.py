@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from step.language.dtypes import FP32
-from step.lowering.plans.blocks import Arrangement, banks_of, memory_of
+from step.lowering.plans.blocks import Arrangement, adders, banks_of, bits_of_sums, memory_of
 from step.lowering.plans.parts import Circuit, Memory, Part, computation
 from step.lowering.plans.plan import DatapathPlan, Timing
 from step.lowering.plans.rows import entry, largest
@@ -56,6 +55,7 @@ class MatmulPlan(DatapathPlan):
 
     most_rows = property(lambda self: self.arrangement.rows if self.fewer else 0)
 
+    sum_bits = property(lambda self: bits_of_sums(*self.operands, reduce=self.reduce))
     lanes = property(lambda self: self.arrangement.lanes * self.terms)
     neighbours = property(lambda self: 2 if self.operands[1].dtype is INT4 else 1)
     """Lanes of one row that share a multiplier: two of INT4."""
@@ -66,10 +66,7 @@ class MatmulPlan(DatapathPlan):
         shape, dtype = self.arrangement, self.operands[1].dtype
         multipliers = -(-shape.block_cols // self.neighbours) * shape.block_rows * self.terms
         yield Circuit(computation("fused_products" if self.terms > 1 else "multiply", dtype), multipliers)
-        if dtype.is_float:
-            yield Circuit(computation("add", FP32), shape.lanes)
-        else:
-            yield Circuit("matmul.sum_bits", self.sum_bits * shape.lanes)
+        yield adders(dtype, shape.lanes, self.sum_bits)
         yield Circuit(computation("round", self.result.dtype), shape.lanes * self.rounds)
         yield Circuit("matmul", amounts={"reduce": self.reduce, "dynamic": self.fewer})
         for port, operand in enumerate(self.operands):
@@ -86,14 +83,6 @@ class MatmulPlan(DatapathPlan):
         else:
             per_word = self.result.word_bits // min(self.result.dtype.bits, self.result.word_bits)
             yield memory_of(self.result, self.result_banks, self.results, per_word, deep=self.deep_results)
-
-    @property
-    def sum_bits(self) -> int:
-        """Bits of a sum: of integers those that the products of one element need, which leave as `INT32`."""
-        left, right = self.operands
-        if right.dtype.is_float or self.reduce:
-            return 32
-        return min(32, left.dtype.bits + right.dtype.bits + (left.cols - 1).bit_length())
 
     @property
     def sizes(self) -> range:

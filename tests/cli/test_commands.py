@@ -335,7 +335,7 @@ def test_a_missing_binding(step: Step) -> None:
 
 VERBS = (
     "board, cache, calibrate, check, compare, doctor, explain, fifos, fit, fuzz, generate, help, import, inputs, map, "
-    "metrics, run, schema, show, sweep, synth, tokens, tune, verilog, waves"
+    "metrics, place, run, schema, show, sweep, synth, tokens, tune, verilog, waves"
 )
 
 

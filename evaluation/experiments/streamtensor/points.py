@@ -71,7 +71,7 @@ def prompts() -> Iterator[Point]:
     yield from (Point("gpt2", "fast", MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
 
 
-def mapped(mapping: str, megahertz: int) -> tuple[Tiling, FabricConfig]:
+def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
     """Tiles of a mapping, and its fabric without lanes and links of single operators."""
     units, lanes = MAPPINGS[mapping]
     memory = machines.U55C.at(megahertz, together=TOGETHER)

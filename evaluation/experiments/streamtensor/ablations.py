@@ -188,7 +188,7 @@ def linear(runs: Runs, simulator: Simulator) -> dict[str, int]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    files = (each.__file__ for each in (layers, models, points))
+    files = layers.__file__, models.__file__, points.__file__
     return digest("fabric", __file__, *files, folder_of("step_torch"), folder_of("step_explore"))
 
 

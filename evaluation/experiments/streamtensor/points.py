@@ -105,7 +105,7 @@ def prompts() -> Iterator[Point]:
     yield from (Point("gpt2", "chunks", MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
 
 
-def mapped(mapping: str, megahertz: int) -> tuple[Tiling, FabricConfig]:
+def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
     """Tiles of a mapping, and its fabric without lanes and links of single operators."""
     chosen, memory = MAPPINGS[mapping], machines.U55C.at(megahertz, together=TOGETHER)
     fabric = FabricConfig(matmul_lanes=512, vector_lanes=chosen.lanes, memory=memory, machine="U55C", **chosen.fabric)

@@ -183,14 +183,14 @@ class LanguageModel:
         batch = self.batch(prompt, count, slots=slots, past=past, every=every, chunk=chunk)
         self._check([] if end is None else [end])
         kind = {"values": values, "is_drawn": sampling is not None, "with_scores": scores}
-        made = tiling or Tiling(), fabric, batch.slots, chunk
-        program = self._program(*made, **kind)
+        tiling = tiling or Tiling()
+        program = self._program(tiling, fabric, batch.slots, chunk, **kind)
         held = sum(each.nbytes for name, each in program.inputs.items() if values and "_cache_" in name)
         what = f"a run with caches of {self.room:,} tokens in {self.parts.count} layers"
         check_fits(2 * held, what, "capture the model with less room")
         short = self.first(SHOWING)
         begins = replace(batch, requests=[Request(short._begins(chunk), 2)] * batch.slots, layers=short.parts.count)
-        shown = program if short is self else short._program(*made, **kind)
+        shown = program if short is self else short._program(tiling, fabric, batch.slots, chunk, **kind)
         shown = replace(shown, inputs={**shown.inputs, **begins.inputs(None, sampling)})
         given = {**program.inputs, **caches, **batch.inputs(end, sampling)}
         graph = replace(program.graph, depths=with_depths(shown).graph.depths)

@@ -37,7 +37,7 @@ from step.functions import (
     Sub,
     Tanh,
 )
-from step.language.function import MapFunction
+from step.language.function import AccumFunction, MapFunction
 from step.programs.prepare import prepare
 from step_explore.areas.amounts import Amounts
 from step_explore.areas.model import ULTRASCALE, Area, amounts, priced
@@ -98,15 +98,19 @@ def program() -> Program:
         ends(first.map(function, *others, name=name), name, max(16, count * widest // 8) if count < 16 else 32)
         if not isinstance(function, AppendRow):
             lanes[name] = count
-    for name, tile, function in (("sum", Tile(FP32, 1, 64), Add()), ("joined", Tile(BF16, 1, 64), RetileCol())):
-        ends(graph.source(f"{name}_in", tile, [4, 8]).accum(function, name=name), name)
+    sums: list[tuple[str, Tile, AccumFunction]] = [
+        ("sum", Tile(FP32, 1, 64), Add()),
+        ("joined", Tile(BF16, 1, 64), RetileCol()),
+    ]
+    for name, tile, reduction in sums:
+        ends(graph.source(f"{name}_in", tile, [4, 8]).accum(reduction, name=name), name)
     lanes["sum"] = 8
-    for name, tile in (("weights", (64, 256)), ("scales", (1, 64))):
+    for name, shape in (("weights", (64, 256)), ("scales", (1, 64))):
         address = graph.source(f"{name}_at", Tile(UINT32), [4])
-        tensor = graph.tensor(name, (tile[0] * 4, tile[1]), INT8)
-        ends(address.load_random(tensor, tile=tile, name=f"load_{name}"), f"load_{name}", 64)
-        tensor = graph.tensor(f"{name}_linear", (tile[0] * 4, tile[1]), INT8)
-        ends(graph.load(tensor, tile=tile, name=f"linear_{name}"), f"linear_{name}", 64)
+        tensor = graph.tensor(name, (shape[0] * 4, shape[1]), INT8)
+        ends(address.load_random(tensor, tile=shape, name=f"load_{name}"), f"load_{name}", 64)
+        tensor = graph.tensor(f"{name}_linear", (shape[0] * 4, shape[1]), INT8)
+        ends(graph.load(tensor, tile=shape, name=f"linear_{name}"), f"linear_{name}", 64)
     return Program(graph, fabric=FabricConfig(links=links, lanes=lanes, memory=MemoryConfig(beat_bytes=64)))
 
 

@@ -82,8 +82,8 @@ def critical_path(fabric: PlacedFabric, record: RunRecord, cycles: int) -> Path:
     from_machine = np.append(machines[1:], machines[-1])
     rest = np.where(arrives, LATENCY, on["kind"].astype(np.int64)) * NUMBERS
     rest += np.where(on["kind"] == Reason.FULL, numbers, from_machine)
-    codes = [Reason.CROWDED * NUMBERS + machines, TRANSIT * NUMBERS + numbers, DISTANCE * NUMBERS + numbers, rest]
-    codes = np.stack(codes, axis=1).ravel()
+    parts = [Reason.CROWDED * NUMBERS + machines, TRANSIT * NUMBERS + numbers, DISTANCE * NUMBERS + numbers, rest]
+    codes = np.stack(parts, axis=1).ravel()
     end = cycles - int(on["cycle"][0])
     beat = fabric.memory is not None and int(machines[0]) == memory
     lengths = np.append(end, lengths)

@@ -190,8 +190,8 @@ def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], score
     dealt = {name: taken_apart(at, each, units, name) for name, each in new.items()}
     results, prefix = list[Stream](), f"{at.name('cache')}_"
     for unit in range(units):
-        own = (replace(each, data=each.data[:, unit::units]) for each in past)
-        cache = at.sources.cache(*own, prefix + f"{unit}_" * (units > 1), scores.window)
+        keys, values = (replace(each, data=each.data[:, unit::units]) for each in past)
+        cache = at.sources.cache(keys, values, prefix + f"{unit}_" * (units > 1), scores.window)
         part = {name: each[unit].assume_shape(cache.length.shape) for name, each in dealt.items()}
         results.append(_attended(at, cache, part, scores, None if slopes is None else slopes[unit::units]))
     stream = in_turns(at, results)
@@ -205,10 +205,8 @@ def _attended(
     at: Importer, cache: Cache, new: Mapping[str, Stream], scores: Scores, slopes: np.ndarray | None
 ) -> Stream:
     """What queries see of the heads of a ``cache``, behind which the new keys and values go."""
-    group, width, value_width = (
-        int(new["queries"].element.rows),
-        *(int(new[name].element.cols) for name in ("keys", "values")),
-    )
+    tiles = (new[name].element.tiles[0].shape for name in ("queries", "keys", "values"))
+    (group, _), (_, width), (_, value_width) = tiles
     attend = Attention(
         at.graph, cache.sequences, cache.tiles, cache.rows, width, group, 1, "interleaved", in_memory=False,
         prefix=cache.prefix, sum=at.tiling.sum, factor=scores.scale, capped=scores.softcap, value_size=value_width,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from experiments.rows import digest
 from experiments.streamtensor.models import MODELS
@@ -44,7 +45,7 @@ class Mapping:
     heads: int
     chunk: int = 1
     depth: int | None = None
-    fabric: dict[str, int] = field(default_factory=dict)
+    fabric: dict[str, Any] = field(default_factory=dict)
     own: dict[str, int] = field(default_factory=dict)
 
 

@@ -36,7 +36,7 @@ def measured(point: Point) -> dict[str, object]:
     import torch
 
     model = MODELS[point.name]
-    tiling, fabric = mapped("chunks", MEGAHERTZ)  # type: ignore[arg-type]
+    tiling, fabric = mapped("chunks", MEGAHERTZ)
     loaded = LanguageModel.load(model.made())
     program = loaded.program(PROMPT, COUNT, tiling=tiling, fabric=fabric, chunk=CHUNK)
     meant, timed = (run(program, backend) for backend in ("interpret", "approx"))

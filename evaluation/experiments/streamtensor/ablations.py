@@ -93,8 +93,8 @@ def _mapped(count: int, variant: str = "whole") -> Program:
     elif variant == "a channel each":
         fabric = replace(fabric, memory=DEFAULT.memory)
     model, made = _made(tiling)
-    lanes = {} if variant in ("default lanes", "none") else points._lanes(made.graph)
-    links = {} if variant in ("no wide links", "none") else points._links(made.graph)
+    lanes = {} if variant in ("default lanes", "none") else points.lanes_of(made.graph)
+    links = {} if variant in ("no wide links", "none") else points.links_of(made.graph)
     inputs = {**made.inputs, **model.batch([0], count, past=points.SHOWN).inputs()}
     return replace(made, inputs=inputs, fabric=fitting(made.graph, replace(fabric, lanes=lanes, links=links)))
 
@@ -125,7 +125,7 @@ def _layer() -> imported.Imported:
 
     import step_torch
 
-    made = models._module(replace(GPT2, captured=1)).to(torch.bfloat16).eval()
+    made = models.module_of(replace(GPT2, captured=1)).to(torch.bfloat16).eval()
     step_torch.quantize(made, weights=4, group=GROUP)
     rows = torch.randn(1, ROWS, GPT2.hidden, dtype=torch.bfloat16)
     with tempfile.TemporaryDirectory() as folder:

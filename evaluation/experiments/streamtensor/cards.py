@@ -128,7 +128,7 @@ def _made(count: int, number: int) -> tuple[Card, Program, Simulator]:
     size = model.parts.count // count
     card = Card(model, number * size, (number + 1) * size)
     made = card.program(tiling, fabric, values=False)
-    fabric = replace(fabric, lanes=points._lanes(made.graph), links=points._links(made.graph))
+    fabric = replace(fabric, lanes=points.lanes_of(made.graph), links=points.links_of(made.graph))
     program = replace(made, fabric=fitting(made.graph, fabric))
     batch = Batch([Request([0], 2)], 1)
     row = np.zeros((2,) if card.begins else (2, 1, MODELS["gpt2"].hidden))

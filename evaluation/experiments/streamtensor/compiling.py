@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from experiments.rows import ROOT, Row, digest
 from experiments.streamtensor.models import MODELS
-from experiments.streamtensor.points import MEGAHERTZ, _lanes, _links, mapped
+from experiments.streamtensor.points import MEGAHERTZ, lanes_of, links_of, mapped
 from experiments.work import Experiment
 from hw.design.emit import emit
 from step.host.sources import folder_of
@@ -46,7 +46,7 @@ def measured(point: Point) -> dict[str, object]:
         model = LanguageModel.load(path)
         tiling, fabric = mapped(MAPPING, MEGAHERTZ)
         names = model.first(SHOWING).program(PROMPT, COUNT, tiling=tiling, fabric=fabric, values=False).graph
-        fabric = replace(fabric, lanes=_lanes(names), links=_links(names))
+        fabric = replace(fabric, lanes=lanes_of(names), links=links_of(names))
         program = model.program(PROMPT, COUNT, tiling=tiling, fabric=fabric)
         imported = _seconds()
         design = emit(prepare(program).netlist, Path(folder) / "design", probes=False)

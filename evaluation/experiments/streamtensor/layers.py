@@ -9,7 +9,7 @@ from math import prod
 from pathlib import Path
 
 from experiments.rows import digest
-from experiments.streamtensor.models import GROUP, MODELS, _module
+from experiments.streamtensor.models import GROUP, MODELS, module_of
 from experiments.work import Experiment
 from step.host.sources import folder_of
 from step_torch.imported import Imported, load
@@ -41,7 +41,7 @@ def measured(point: Point) -> dict[str, object]:
 
     import step_torch
 
-    made = _module(replace(MODELS[point.name], captured=1)).to(torch.bfloat16).eval()
+    made = module_of(replace(MODELS[point.name], captured=1)).to(torch.bfloat16).eval()
     step_torch.quantize(made, weights=4, group=GROUP)
     rows = torch.randn(1, ROWS, MODELS[point.name].hidden, dtype=torch.bfloat16)
     with tempfile.TemporaryDirectory() as folder:

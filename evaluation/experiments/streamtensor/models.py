@@ -103,7 +103,7 @@ def by_torch(model: Model) -> Any:
     import step_torch
 
     torch.manual_seed(0)
-    made = _module(model).to(torch.bfloat16).eval()
+    made = module_of(model).to(torch.bfloat16).eval()
     with torch.no_grad():
         for each in made.parameters():
             random = torch.randn_like(each)
@@ -111,7 +111,7 @@ def by_torch(model: Model) -> Any:
     return step_torch.quantize(made, weights=4, group=GROUP)
 
 
-def _module(model: Model) -> Any:
+def module_of(model: Model) -> Any:
     import transformers
 
     if model.family == "gpt2":

@@ -33,7 +33,7 @@ TOGETHER, WIDE = 4, 256
 
 
 @dataclass(frozen=True)
-class Mapping:
+class UnitChoice:
     """Units of a product, lanes of a vector unit, heads that are attended at once, and rows of a chunk of a prompt.
 
     ``depth``: of the tiles of the head, None: all of it. ``fabric``: further parameters of the fabric. ``own``: lanes
@@ -50,10 +50,10 @@ class Mapping:
 
 
 MAPPINGS = {
-    "fast": Mapping(8, 32, 2),
-    "small": Mapping(4, 16, 1),
-    "chunks": Mapping(8, 32, 4, 8),
-    "part": Mapping(
+    "fast": UnitChoice(8, 32, 2),
+    "small": UnitChoice(4, 16, 1),
+    "chunks": UnitChoice(8, 32, 4, 8),
+    "part": UnitChoice(
         *(4, 32, 1),
         depth=128,
         fabric={"outstanding": 20, "block_ram_words": 64},
@@ -126,7 +126,7 @@ def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, P
         return first.program([0] * (1 + 2 * chunk), 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk).graph
 
     plain = short(fabric)
-    fabric = replace(fabric, lanes=_lanes(plain, mapping), links=_links(plain))
+    fabric = replace(fabric, lanes=lanes_of(plain, mapping), links=links_of(plain))
     made = loaded._program(tiling, fabric, 1, chunk, values=False, is_drawn=False, with_scores=False)
     depths = {
         each.name: max(WAITING, each.depth)
@@ -136,7 +136,7 @@ def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, P
     return loaded, replace(made, graph=replace(made.graph, depths=short(fabric).depths | depths))
 
 
-def _links(graph: Graph) -> dict[str, int]:
+def links_of(graph: Graph) -> dict[str, int]:
     names = [each.name for each in graph]
     products = [each for each in names if each.startswith("quantized_linear")]
     wide = [each for each in products if each.endswith(ROWS)]
@@ -146,7 +146,7 @@ def _links(graph: Graph) -> dict[str, int]:
     return dict.fromkeys(wide, WIDE)
 
 
-def _lanes(graph: Graph, mapping: str = "fast") -> dict[str, int]:
+def lanes_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
     """Lanes of what scales and adds up the sums of groups, which keeps up with a port, as do rows that are quantised;
     of products of attention and of the head; and of those that the mapping names."""
     names = [each.name for each in graph if each.operator.function is not None]

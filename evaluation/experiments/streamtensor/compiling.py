@@ -71,11 +71,12 @@ def _seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in _usages())
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Seconds of every model, as Markdown."""
-    lines = ["| seconds | program | Verilog |", "|---|---|---|"]
-    lines += [f"| {row['point']} | {row['program_seconds']} | {row['verilog_seconds']} |" for row in rows]
-    return "\n".join(lines)
+def said(rows: Sequence[Row]) -> str:
+    """Seconds of every model."""
+    return ", ".join(
+        f"`{row['point']}` {row['program_seconds']} s to the program and {row['verilog_seconds']} s to Verilog"
+        for row in rows
+    )
 
 
 def sources(figure: str) -> str:

@@ -62,7 +62,7 @@ def page(results: Path) -> str:
         shown=SHOWN,
         rows_of_chunk=MAPPINGS["chunks"].chunk,
         part=f"{1e6 * MEGAHERTZ / float(_shown(tokens, 'part')['cycles']):,.0f}",
-        compiled=compiling.table(compiling.CAMPAIGN.read(results, "compile")),
+        compiled=compiling.said(compiling.CAMPAIGN.read(results, "compile")),
         valued=_valued(valued.CAMPAIGN.read(results, "valued")),
         contexts=", ".join(row["past"] for row in _of_gpt2(tokens)),
         group=GROUP,
@@ -90,8 +90,9 @@ def token_cycles(tokens: Sequence[Row], past: np.ndarray) -> np.ndarray:
 
 def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[Row]) -> str:
     found = list[Row]()
-    for count in LENGTHS:
-        first = next(float(row["cycles"]) for row in prompts if row["prompt"] == str(count))
+    firsts = {int(row["prompt"]): float(row["cycles"]) for row in prompts}
+    for count in firsts.keys() & {*LENGTHS}:
+        first = firsts[count]
         behind = token_cycles(tokens, np.arange(count, 2 * count - 1)).sum()
         second = 1e6 * MEGAHERTZ * (count - 1) / behind
         numbers = ((first + behind) / MEGAHERTZ / 1000, first / MEGAHERTZ / 1000, second)
@@ -100,13 +101,16 @@ def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[
     systems = list(dict.fromkeys(row["system"] for row in [*found, *published]))
     by = {(row["system"], row["tokens"]): row for row in [*found, *published]}
     lines = [
-        f"| {system} | " + " | ".join(_cell(by[system, str(count)]) for count in LENGTHS) + " |" for system in systems
+        f"| {system} | " + " | ".join(_cell(by.get((system, str(count)))) for count in LENGTHS) + " |"
+        for system in systems
     ]
     head = "| in:out, tokens | " + " | ".join(f"{count}:{count}" for count in LENGTHS) + " |"
     return "\n".join([head, "|---|" + "---|" * len(LENGTHS), *lines])
 
 
-def _cell(row: Row) -> str:
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return "-"
     return "/".join(f"{float(row[each]):,.0f}" for each in ("latency_ms", "first_ms", "tokens_a_second"))
 
 
@@ -117,7 +121,7 @@ def _models(tokens: Sequence[Row]) -> str:
         f"| model | bound, cycles | a token | times | token/s | {' | '.join(PARTS)} |",
         "|---" * (5 + len(PARTS)) + "|",
     ]
-    for row in (each for each in tokens if each["past"] == str(SHOWN)):
+    for row in (each for each in tokens if each["past"] == str(SHOWN) and each["mapping"] != "small"):
         other = f", {row['mapping']}" * (row["mapping"] != "fast")
         other += f", {row['megahertz']} MHz" * (row["megahertz"] != str(MEGAHERTZ))
         cycles, bound = float(row["cycles"]), int(row["bound"])
@@ -130,18 +134,19 @@ def _models(tokens: Sequence[Row]) -> str:
 
 
 def _small(rows: Sequence[Row]) -> str:
-    lines = ["| model | cycles | tokens | off | outputs |", "|" + "---|" * 5]
-    for row in rows:
-        numbers = (f"{int(row[each]):,}" for each in ("rtl_cycles", "tokens", "off"))
-        outputs = "equal" if row["outputs_equal"] == "True" else "**differ**"
-        lines.append(f"| {row['point']} | {' | '.join(numbers)} | {outputs} |")
-    return "\n".join(lines)
+    """Cycles of every model, and what is off."""
+    cycles = ", ".join(f"{row['point']} {int(row['rtl_cycles']):,}" for row in rows)
+    off, tokens = (sum(int(row[each]) for row in rows) for each in ("off", "tokens"))
+    equal = sum(row["outputs_equal"] == "True" for row in rows)
+    return f"{cycles} cycles; {off} of {tokens:,} tokens off, outputs equal for {equal} of {len(rows)}"
 
 
 def _valued(rows: Sequence[Row]) -> str:
-    """Outputs that are equal, and tokens that are those of torch, by models."""
-    said = "{equal} of {outputs} outputs and {as_torch} of {tokens} tokens of `{point}`"
-    return ", ".join(said.format(**row) for row in rows)
+    """Outputs that are equal, and tokens that are those of torch."""
+    equal, outputs, same, tokens = (
+        sum(int(row[each]) for row in rows) for each in ("equal", "outputs", "as_torch", "tokens")
+    )
+    return f"{equal} of {outputs} outputs, and {same} of {tokens} tokens"
 
 
 def _layers(rows: Sequence[Row]) -> str:

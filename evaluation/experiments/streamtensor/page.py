@@ -14,7 +14,7 @@ from experiments.rows import RESULTS, ROOT, Row, read
 from experiments.said import filled, laid_out
 from experiments.streamtensor import ablations, cards, compiling, energy, layers, small, valued
 from experiments.streamtensor.models import GROUP
-from experiments.streamtensor.points import CAMPAIGN, MAPPINGS, MEGAHERTZ, PARTS, SHOWN
+from experiments.streamtensor.points import CAMPAIGN, MAPPINGS, MEGAHERTZ, PARTS, SHOWN, Point
 from step import machines
 from step.host.files import write_atomically
 from step.programs.energy.model import PARTS as ENERGIES
@@ -79,7 +79,8 @@ def _of_gpt2(tokens: Sequence[Row]) -> list[Row]:
 
 def _shown(tokens: Sequence[Row], mapping: str) -> Row:
     """The row of GPT-2 on a mapping."""
-    return next(row for row in tokens if row["point"] == f"gpt2 {mapping} {MEGAHERTZ} MHz past {SHOWN}")
+    name = Point("gpt2", mapping, MEGAHERTZ, SHOWN).name  # type: ignore[arg-type]
+    return next(row for row in tokens if row["point"] == name)
 
 
 def token_cycles(tokens: Sequence[Row], past: np.ndarray) -> np.ndarray:

@@ -95,6 +95,9 @@ def test_two_layers_show_the_depths_of_more(options: dict[str, int], tmp_path: P
         prompt, count = more._begins(options.get("chunk", 1)), 2
         texts = ([prompt] * 2, [count] * 2) if "slots" in options else (prompt, count)
         program = more.program(*texts, **options)
+        if "chunk" in options:  # where what several nodes read has slots for all chunks that are in a layer
+            assert program.graph.depths == {} and step.run(program, "approx").cycles
+            continue
         assert program.graph.depths == {"linear_product_broadcast.2": 4}
         bare = replace(program, graph=replace(program.graph, depths={}))
         if layers == 4:

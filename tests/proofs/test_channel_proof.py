@@ -20,12 +20,12 @@ HEADERS = [
     ('"claimed", self._depth, up=self.i.claim', '"claimed", self._depth, up=self.i.valid'),
     ("claimed != self._depth", "claimed != self._depth + 1"),
     ("leaves.eq(self.o.valid & self.o.ready)", "leaves.eq(self.o.ready)"),
-    ('place(m, "write_place", self._depth, self.i.valid)', 'place(m, "write_place", self._depth, leaves)'),
+    ('place(m, "write_place", self._depth, arriving)', 'place(m, "write_place", self._depth, leaves)'),
     ("with m.If(up & ~down):", "with m.If(up):"),
 ]
 FOLLOWING = "oldest if most == 1 else Mux(self.o.open, "
 WORDS = [
-    ("begins = self.i.valid & self.i.header.value", "begins = self.i.valid"),
+    ("begins = valid & header.value", "begins = valid"),
     ("(self._depth + self._spare) * self._places", "self._depth * self._places"),
     ('place(m, "oldest", room, self.o.drop, self._places)', 'place(m, "oldest", room, self.o.drop)'),
     ("most, begins, words)", "most, begins, words - 1)"),

@@ -32,7 +32,7 @@ def floor(placement: Placement, ax: Any) -> None:
         text = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         ax.annotate(text, (x, y), (0, 5), textcoords="offset points", ha="center", fontsize=size, zorder=3)
     ax.set(xlim=(-0.6, columns - 0.4), ylim=(rows - 0.4, -0.6), xlabel="column", ylabel="row", aspect="equal")
-    ax.set_title(f"{placement!r}, at most {most} channels side by side"[1:].replace(">", ""))
+    ax.set_title(f"{placement.title}, at most {most} channels side by side")
 
 
 def _steps(placement: Placement, channel: Channel) -> Iterator[tuple[Place, Place]]:

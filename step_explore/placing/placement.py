@@ -61,8 +61,13 @@ class Placement:
     cycles: int
 
     def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    @property
+    def title(self) -> str:
+        """Program, grid and cycles, in a line."""
         columns, rows = self.grid
-        return f"<{self.program.name} on {columns}x{rows}: {self.cycles:,} cycles, {self.near:,} without distance>"
+        return f"{self.program.name} on {columns}x{rows}: {self.cycles:,} cycles, {self.near:,} without distance"
 
     def steps(self, channel: Channel) -> int:
         """Places from the writer of ``channel`` to its reader."""

@@ -38,6 +38,12 @@ def litex_options(options: Options) -> Options:
     if not NARROWEST <= width <= WIDEST:
         raise InputError(f"--target litex takes buses of {NARROWEST} to {WIDEST} bytes, not {width}: give --bytes 32")
     expect(options.streams, "--target litex has nobody at the edge: leave out --streams edge", InputError)
+    for way, option in (
+        (options.bus_mhz is None, "one clock: leave out --bus-clock"),
+        (options.bus.protocol == "AXI4", "AXI4: leave out --protocol axi3"),
+        (not options.names.low, "a reset that is active high: leave out --reset low"),
+    ):
+        expect(way, f"--target litex has {option}", InputError)
     expect(options.base is None, f"--target litex has memory at {MEMORY:#x}: leave out --base", InputError)
     return replace(options, base=MEMORY, bus=replace(options.bus, address_bits=ADDRESS_BITS))
 

@@ -13,6 +13,8 @@ from cosim.board.c_tables import tables_header, tables_source
 from cosim.board.constraints import TEXTS, sdc, xdc
 from cosim.board.ipxact import component_text
 from cosim.board.memory import contents, places, wanted
+from cosim.board.options import Options
+from cosim.board.packages import package_files
 from cosim.board.readme_text import readme_text
 from cosim.board.tables import PlacedImage, Tables, tables_of
 from cosim.building.wrappers import write_wrappers
@@ -20,13 +22,12 @@ from cosim.testbench.axi import AXI_MEMORY
 from hw.design.emit import WAIVERS, check_synthesisable
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import DEFAULT, board_design
-from hw.verilog.structure import BenchFiles, Names, core_files, file_list_text
+from hw.verilog.structure import BenchFiles, core_files, file_list_text
 from step.errors import InputError, expect
 from step.host.progress import Progress, silent
 from step.host.texts import copied, write_files
 from step.language.types import Selector
 from step.lowering.board import BoardPlan, board_of
-from step.lowering.bus import BusConfig
 from step.lowering.feasible import check_feasible
 from step.lowering.links import leaves
 from step.lowering.netlist import Netlist
@@ -36,34 +37,6 @@ from step.running.interpreter import interpret
 
 HERE = Path(__file__).parent
 SIDECAR = "board.json"
-BASE = 0x8000_0000
-"""Where images lie by default, if addresses go there; else they begin at 0."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """``mhz``: the clock of constraints; ``bus_mhz``: that of the buses, where it is their own one. ``base``: where
-    memory begins. ``initial_values`` as of `emit`. ``names``: those of clocks, resets and registers. ``tlast``: the
-    level of a stop that ends a packet of streams at the edge; 0: each token does."""
-
-    bus: BusConfig
-    streams: bool = True
-    mhz: float = 100.0
-    base: int | None = None
-    initial_values: bool = True
-    bus_mhz: float | None = None
-    names: Names = DEFAULT
-    tlast: int = 0
-
-    @property
-    def megahertz(self) -> list[float]:
-        """The frequency of each clock."""
-        return [self.mhz] if self.bus_mhz is None else [self.mhz, self.bus_mhz]
-
-    @property
-    def first(self) -> int:
-        """The address of the first image."""
-        return self.base if self.base is not None else BASE if self.bus.address_bits >= 32 else 0
 
 
 @dataclass(frozen=True)
@@ -165,6 +138,7 @@ def _files(
         f"constraints/{name}.sdc": sdc(top, clocks),
         f"constraints/{name}.xdc": xdc(top, clocks, options.bus),
         "ip/component.xml": component_text(design, list(rtl), clocks),
+        **package_files(tables, options),
         "README.md": readme_text(tables, placed, core, clocks),
         SIDECAR: json_bytes(_sidecar(tables, options)),
     }

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from cosim.board.batches import Batch, batch_of, batches_source, results_bytes
-from cosim.board.folder import Folder, Options, write_folder
+from cosim.board.folder import Folder, write_folder
 from cosim.board.memory import contents, wanted
+from cosim.board.options import Options
 from cosim.building.design import Hierarchy, load_design
 from step.errors import InputError, expect
 from step.host.progress import Progress, silent

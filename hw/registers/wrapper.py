@@ -8,6 +8,7 @@ from amaranth.lib.wiring import Out
 
 from hw.axi.wrapper import wrapped
 from hw.design.emit import EmittedDesign, emit, structure_files
+from hw.dma.wiring import FABRIC_RESET
 from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
 from hw.registers.run_control import RunControl
 from hw.verilog.modules import flat_ports
@@ -95,7 +96,8 @@ def _top(name: str, inner: Structure, slave: Structure, board: BoardPlan, names:
     limits = {f"limit_{each.name}": _limit(each.name, slave) for each in board.images if each.limited}
     given = bases | limits | {"soft_reset": "run_soft_reset", "wait_hold": "run_hold"}
     given["wait_index"] = "set_wait_index_index"
-    outer = (port for port in inner.ports if port not in (*_READ, *given, "idle"))
+    hidden = {*_READ, *given, "idle", *([FABRIC_RESET] if names.bare else [])}
+    outer = (port for port in inner.ports if port not in hidden)
     top.ports |= {crossed.get(port, port): inner.ports[port] for port in outer}
     top.ports |= {bus[each]: port for each, port in slave.ports.items() if each in bus}
     shown: dict[str, str | int] = {**bus}

@@ -35,7 +35,7 @@ _BUS = "m_axi"
 class Names:
     """Names at the edge of a module: clock and reset, those of buses with a clock of their own, and the registers.
 
-    ``low``: resets are active low.
+    ``low``: resets are active low. ``bare``: there is no port but those of interfaces.
     """
 
     clock: str = "clk"
@@ -44,6 +44,7 @@ class Names:
     bus_reset: str = "bus_rst"
     slave: str = "s_axil"
     low: bool = False
+    bare: bool = False
 
     def active(self, reset: str) -> str:
         """Verilog that is true while ``reset`` is active."""
@@ -157,9 +158,8 @@ def interfaces_of(top: Structure) -> list[Interface]:
         for ending, kind in (("_awvalid", "axi"), ("_tvalid", "axis")):
             if port.endswith(ending):
                 name = port.removesuffix(ending)
-                ports = {
-                    each.removeprefix(f"{name}_").upper(): each for each in top.ports if each.startswith(f"{name}_")
-                }
+                known = (each for each in top.ports if each.rpartition("_")[0] == name)  # not those of NAME_OTHER
+                ports = {each.removeprefix(f"{name}_").upper(): each for each in known}
                 found.append(Interface(name, kind, way == "output", ports))
     return found
 

@@ -8,8 +8,10 @@ from typing import Annotated, Literal
 
 import click
 
-from cosim.board.folder import SIDECAR, Options, write_folder
+from cosim.board.folder import SIDECAR, write_folder
 from cosim.board.litex import litex_options, write_system
+from cosim.board.options import Options
+from cosim.board.packages import package_options
 from hw.registers.wrapper import DEFAULT, LOW_RESETS
 from step.errors import InputError
 from step.host.amounts import MEGAHERTZ
@@ -40,8 +42,9 @@ def command(
     binding: Binding,
     output: Folder,
     target: Annotated[
-        Literal["axi", "litex"],
-        "What the folder is for: FPGA tools, or besides a system on chip in simulation (LiteX).",
+        Literal["axi", "litex", "vitis", "pynq-z2", "u55c", "quartus"],
+        "What the folder is for: FPGA tools, or besides a system on chip in simulation (LiteX), a Vitis kernel, "
+        "Vivado with a PYNQ-Z2 or an Alveo U55C, or Platform Designer.",
     ] = "axi",
     batches: Annotated[
         tuple[Path, ...],
@@ -87,8 +90,7 @@ def command(
     names = LOW_RESETS if reset == "low" else DEFAULT
     options = Options(bus, streams == "memory", clock, base, style == "fpga", bus_clock, names, tlast or 0)
     more = [(str(each), bind_inputs(prepared.graph, load_inputs(each, prepared.graph))) for each in batches]
-    if target == "litex":
-        options = litex_options(options)
+    options = litex_options(options) if target == "litex" else package_options(target, options)
     with working() as progress, writing_folder(output, SIDECAR) as staged:
         if target == "litex":
             written = write_system(prepared, options, more, staged, progress)

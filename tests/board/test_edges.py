@@ -16,8 +16,9 @@ pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step
 from board_programs import FABRIC, moved
 from cores import run_target
 
-from cosim.board.folder import Folder, Options, write_folder
+from cosim.board.folder import Folder, write_folder
 from cosim.board.ipxact import SPIRIT
+from cosim.board.options import Options
 from hw.axi.packets import PacketEnds, TokenEnds
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.registers.wrapper import LOW_RESETS

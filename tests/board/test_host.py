@@ -25,7 +25,8 @@ pytest.importorskip("cocotbext.axi", reason="needs cocotbext-axi: pip install 's
 from board_programs import FABRIC, data, moved
 from c_library import COMPILER
 
-from cosim.board.folder import Folder, Options, write_folder
+from cosim.board.folder import Folder, write_folder
+from cosim.board.options import Options
 from cosim.board.simulation import BoardProcess, build_board
 from step import BF16, BOOL, FP8_E4M3, FP32, INT8, BusConfig, Graph, Program, Selector, Tile, Tuple, interpret
 from step.language.tokens import to_nested

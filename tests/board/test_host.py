@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -415,8 +414,10 @@ def test_files_of_the_folder_that_were_changed(
     told = json.loads(file.read_text())
     names = [each["name"] for each in told["images"]]
     for change, message in (
-        ({"images": [{**told["images"][0], "bytes": 64}, *told["images"][1:]]},
-         "load at 0x80000000: too little room, or beyond the address space"),
+        (
+            {"images": [{**told["images"][0], "bytes": 64}, *told["images"][1:]]},
+            "load at 0x80000000: too little room, or beyond the address space",
+        ),
         ({"images": told["images"][:1]}, "data/memory.json has no image 'y', which the board has"),
     ):
         file.write_text(json.dumps({**told, **change}))

@@ -42,7 +42,7 @@ class Driver:
         self._stored = [name for name, (_, _, each) in self._kinds.items() if each["stored"]]
         self._kept = [name for name in self._inputs if name in self._stored]
         there = {each["name"] for each in self._map["images"]}
-        for missing in (image for _, _, each in self._kinds.values() for image in each["images"] if image not in there):
+        for missing in (name for _, _, each in self._kinds.values() for name in each["images"] if name not in there):
             raise BoardError(f"data/memory.json has no image {missing!r}, which the board has")
         base = self._map["base"] if base is None else base
         if not isinstance(base, int) or not 0 <= base < 1 << 64:

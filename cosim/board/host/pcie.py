@@ -67,7 +67,9 @@ class LitePcie(Transport):
 
     def _word(self, address: int, value: int = 0, *, write: bool = False) -> int:
         with told(f"LitePCIe device {self._device!r}: {'write' if write else 'read'} of {address:#x}"):
-            moved = bytearray(self.WORD.pack(address, value, write)) if address < 1 << 32 else bytearray()
+            if address >= 1 << 32:
+                raise ValueError("its bus has 32 bits of addresses")
+            moved = bytearray(self.WORD.pack(address, value, write))
             fcntl.ioctl(self._file, self.REQUEST, moved)
             return int(self.WORD.unpack(moved)[1])
 

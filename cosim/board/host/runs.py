@@ -89,8 +89,9 @@ class StartedRun:
     def wait(self, *, in_place: bool = False) -> dict[str, Any]:
         """What came out, by name, at the end of the run; raises `BoardError` for one that failed.
 
-        ``in_place``: tensors are views of mapped memory, in tiles: [..., tiles down, tiles across, rows, columns] of
-        patterns, as they lie there. They last until the buffers serve another run. Streams are copies.
+        ``in_place``: tensors are views of mapped memory, of patterns, as they lie there: those of more than one tile a
+        matrix as [..., tiles down, tiles across, rows, columns]. Another run in the same buffers writes over them.
+        Streams are copies.
         """
         while not self.done:
             self._driver.transport.wait()
@@ -117,11 +118,12 @@ def view_tensor(transport: Transport, buffers: RunBuffers, tensor: dict[str, Any
         raise BoardError(f"{tensor['name']} is BOOL, whose bits have no view")
     (rows, columns), size, kind = tensor["tile"], tensor["tile_bytes"], np.dtype(PATTERNS[tensor["dtype"]])
     *others, height, width = tensor["shape"]
-    shape = (*others, height // rows, width // columns, rows, columns)
-    count = int(np.prod(shape[:-2]))
+    down, across = height // rows, width // columns
+    count = int(np.prod(others)) * down * across
     found = transport.view(buffers.places[tensor["images"][0]][0], -(-count * size // LINE) * LINE)
     tiles = found[: count * size].reshape(count, size)[:, : rows * columns * kind.itemsize]
-    return tiles.view(kind).reshape(shape)
+    tiled = () if down == across == 1 else (down, across)
+    return tiles.view(kind).reshape(*others, *tiled, rows, columns)
 
 
 def read_stream(calls: Calls, buffers: RunBuffers, number: int, stream: dict[str, Any]) -> Any:

@@ -61,7 +61,7 @@ def told(what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, OverflowError, RuntimeError, MemoryError) as error:
-        raise BoardError(f"{what}: {getattr(error, 'strerror', None) or error or type(error).__name__}") from None
+        raise BoardError(f"{what}: {getattr(error, 'strerror', None) or str(error) or type(error).__name__}") from None
 
 
 def check_part(begin: int, size: int, room: int, base: int, what: str) -> None:

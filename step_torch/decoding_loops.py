@@ -15,6 +15,7 @@ from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.lowerings.elementwise import cast
+from step_torch.lowerings.shared import SharedUnits
 from step_torch.ragged import filled
 from step_torch.rounds import EveryLayer, KeptState
 from step_torch.sampling import DRAWN
@@ -190,6 +191,8 @@ class DecodingLoops:
         states = {new: KeptState(at.sources, at.values[name]) for new, name in parts.states.items()}
         at.values.update((parts.states[new], each.now) for new, each in states.items())
         at.lower(parts.tables)
+        if at.tiling.shared:
+            at.sources.units = SharedUnits(at, at.sources, parts.layer)
         at.values[parts.row_in] = at.sources.for_several(replace(row, stream=stream))
         at.lower(parts.layer)
         result = self._row(parts.row_out)

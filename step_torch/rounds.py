@@ -89,10 +89,13 @@ class EveryLayer(Sources):
         return each.flatten(0, 1).assume_shape(self.every.shape)
 
     def tensor(self, given: Stored) -> Any:
-        own = given.of or given.name
-        if own not in self.weights:
+        if (given.of or given.name) not in self.weights:
             return super().tensor(given)
-        return self.declared(given, [given.form(each) for each in self.weights[own]])
+        return self.declared(given, self.data_of(given))
+
+    def data_of(self, given: Stored) -> list[np.ndarray]:
+        """The data of a parameter in every layer."""
+        return [given.form(each) for each in self.weights[given.of or given.name]]
 
     def loaded(self, given: Stored, wanted: TileLayout) -> Value:
         """The tiles of the layer in their own order, and from there in that which is ``wanted``."""

@@ -24,6 +24,8 @@ from step.functions import (
     ExpertTiles,
     Matmul,
     Mul,
+    RetileCol,
+    RetileRow,
     RetileStreamify,
     Scale,
     SelectValid,
@@ -31,7 +33,7 @@ from step.functions import (
 from step.functions.dequantize import Bits, packed, unpacked
 from step.language.graph import Feedback
 from step_torch.importing import Importer
-from step_torch.layouts import Dims, TensorAxis, Value, blocks, sizes
+from step_torch.layouts import Dims, TensorAxis, Value, blocks, sizes, whole
 from step_torch.loops import in_turns, looped
 from step_torch.lowerings.elementwise import alongside
 from step_torch.lowerings.quantized import OP, quantised_rows
@@ -163,7 +165,7 @@ class SharedUnits:
             each.first = -(-end // each.groups) * each.groups
             end = each.first + each.tiles * sources.layers
         self.end, graph = end, at.graph
-        pieces = Tile(INT8, sources.reference.element.tiles[0].rows, self.kind.group)
+        pieces = Tile(INT8, sources.rows_of_chunk, self.kind.group)
         names = [self._name(f"rows_{each.place}") for each in self.joined]
         self.fed = [graph.feedback(pieces, [graph.symbol(f"{name}_pieces")], name=name) for name in names]
         self.results, self.fed_rows = self._placed(), dict[int, tuple[Value, Stream]]()
@@ -187,7 +189,7 @@ class SharedUnits:
 
     def _placed(self) -> tuple[Stream, ...]:
         """Sums [blocks of all rounds] of each product, whose rows are fed."""
-        graph, name, number = self.at.graph, self._name, self.sources.number
+        graph, name, number = self.at.graph, self._name, self.sources.chunk_number
         order = [each.place for each in self.joined for _ in range(each.turns)]
         which = graph.turns(len(self.joined), order, [len(order)], reference=number, name=name("turns"))
         groups = [self.joined[each].groups for each in order]
@@ -213,7 +215,7 @@ class SharedUnits:
     def _first(self, joined: Joined) -> Stream:
         """The address of the first tile of every block [blocks of all rounds] that a unit has."""
         name, turns = self._name, ExpertTiles(self.sources.layers, joined.turns, joined.first // joined.groups)
-        block = self.sources.number.flat_map(turns, name=name(f"blocks_{joined.place}"))
+        block = self.sources.chunk_number.flat_map(turns, name=name(f"blocks_{joined.place}"))
         block = block.flatten(0, 1, name=name(f"block_{joined.place}"))
         return block.map(Scale(joined.groups), name=name(f"first_{joined.place}"))
 
@@ -262,9 +264,9 @@ class SharedUnits:
         )
         if joined.place not in self.fed_rows:
             self.fed_rows[joined.place] = self._fed(joined, x)
-        sums, row_scales = self.fed_rows[joined.place]
+        all_sums, row_scales = self.fed_rows[joined.place]
         first = sum(each.columns for each in joined.shares[:place])
-        value = ColumnsOf(sums, first, joined.shares[place].columns).value(at)
+        value = ColumnsOf(all_sums, first, joined.shares[place].columns).value(at)
         for part in value.layout.loops:
             row_scales = row_scales.repeat(part.count, name=at.name("scales"))
         stream = value.stream.map(Mul(FP32 if bias else at.dtype), row_scales, name=at.name("sized"))
@@ -280,6 +282,8 @@ class SharedUnits:
         x = at.whole_rows(x, "a product takes whole rows", ragged=True)
         supported(not x.layout.loops, f"units are shared by rows that come one by one, or as a tile, not {x.layout}")
         integers, scales = quantised_rows(at, x)
+        if self.sources.is_by_row:
+            integers = self.sources.of_chunks(integers).accum(RetileRow(), name=name("chunk"))
         again = integers.repeat(joined.turns, name=name("again"))
         pieces = again.flat_map(RetileStreamify(self.kind.group, "col"), name=name("pieces"))
         edge = self.fed[joined.place]
@@ -287,5 +291,9 @@ class SharedUnits:
         axis = TensorAxis(name("columns"), joined.turns * self.units * self.size)
         loop, columns = blocks(axis, self.size)
         layout = replace(x.layout, loops=loop, columns=columns)
-        sums = looped(at, self.results[joined.place], x.stream.shape[0], layout.extents)
+        sums = looped(at, self.results[joined.place], self.sources.chunk_number.shape[0], layout.extents)
+        if self.sources.is_by_row:
+            tile = sums.accum(RetileCol(), name=name("tile")) if loop else sums
+            sums = tile.flat_map(RetileStreamify(1, "row"), name=name("row")).assume_shape(x.stream.shape)
+            layout = replace(layout, loops=(), columns=whole(axis))
         return Value(sums, (*x.dims[:-1], (axis,)), layout, FP32), scales

@@ -6,16 +6,16 @@ in the order in which it reads them: so they are on their way before the rows th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from itertools import groupby
 from math import gcd
 from typing import Any
 
 import numpy as np
 
-from step import BF16, FP32, INT8, INT32, UINT32, Stream, Tensor, Tile
+from step import FP32, INT8, INT32, UINT32, Selector, Stream, Tensor, Tile
 from step.functions import (
     Add,
     Compare,
@@ -31,23 +31,20 @@ from step.functions import (
     SelectValid,
 )
 from step.functions.dequantize import Bits, packed, unpacked
-from step.language.graph import Feedback
+from step.language.function import NUMBER
 from step_torch.importing import Importer
 from step_torch.layouts import Dims, TensorAxis, Value, blocks, sizes, whole
-from step_torch.loops import in_turns, looped
+from step_torch.loops import looped
 from step_torch.lowerings.elementwise import alongside
 from step_torch.lowerings.quantized import OP, quantised_rows
 from step_torch.nodes import TorchNode
 from step_torch.pieces import kept
 from step_torch.rounds import EveryLayer
-from step_torch.sources import Stored, supported
+from step_torch.sources import KEPT, Stored, supported
 from step_torch.views import in_shape
 
 LAST = 2**32 - 1
 """The number of the last tile of every block: they are counted up to it."""
-
-WASTE = 1.08
-"""Tiles with so much padding are taken, though narrower ones have less of it."""
 
 
 @dataclass(frozen=True)
@@ -104,16 +101,15 @@ class ColumnsOf:
         return kept(at, self.whole, -1, range(self.first, self.first + self.extent))
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Joined:
-    """``shares``, products of the same rows, as one: number ``place`` of a layer, in tiles of ``size`` columns, of which
-    each of so many ``units`` takes as many. The first tile is at the address ``first`` of each unit."""
+    """``shares``, products of the same rows, as one: number ``place`` of a layer, in tiles of ``size`` columns, which so
+    many ``units`` take by turns."""
 
     place: int
     shares: Sequence[Share]
     size: int
     units: int
-    first: int = 0
 
     @property
     def groups(self) -> int:
@@ -121,27 +117,27 @@ class Joined:
         return self.shares[0].groups
 
     @property
-    def turns(self) -> int:
-        """Blocks of columns of each unit; the last ones may be padding."""
-        return -(-sum(each.columns for each in self.shares) // (self.size * self.units))
+    def blocks(self) -> int:
+        """Blocks of columns, whose tiles the units share alike; the last ones may be padding."""
+        alike = self.units // gcd(self.units, self.groups)
+        return -(-sum(each.columns for each in self.shares) // (self.size * alike)) * alike
 
     @property
     def tiles(self) -> int:
-        """Tiles of each unit, of a layer."""
-        return self.turns * self.groups
+        """Tiles of all blocks."""
+        return self.blocks * self.groups
 
     def formed(self, data: Sequence[np.ndarray], bits: Bits) -> np.ndarray:
-        """``data`` of all of them, [columns, depth] in so many ``bits``, as [units, tiles, depth, columns]."""
+        """``data`` of all of them, [columns, depth] in so many ``bits``, as tiles [tiles, depth, columns]."""
         parts = []
         for each in data:
             apart = bits == 4 and each.shape[-1] % self.groups > 0  # groups begin amid a byte
             groups = (unpacked(each) if apart else each).reshape(len(each), self.groups, -1)
             parts.append(unpacked(groups) if bits == 4 and not apart else groups)
         columns = np.concatenate(parts)
-        missing = self.turns * self.units * self.size - len(columns)
-        columns = np.pad(columns, [(0, missing), (0, 0), (0, 0)], "edge")
-        turned = columns.reshape(self.turns, self.units, self.size, *columns.shape[1:]).transpose(1, 0, 3, 4, 2)
-        tiles = turned.reshape(self.units, self.tiles, -1, self.size)
+        columns = np.pad(columns, [(0, self.blocks * self.size - len(columns)), (0, 0), (0, 0)], "edge")
+        turned = columns.reshape(self.blocks, self.size, *columns.shape[1:]).transpose(0, 2, 3, 1)
+        tiles = turned.reshape(self.tiles, -1, self.size)
         return packed(tiles) if bits == 4 else tiles
 
 
@@ -159,16 +155,13 @@ class SharedUnits:
         supported(len(kinds) == 1, "products of integers whose groups, bits or scales differ can not share units")
         same = [[*each] for _, each in groupby(shares, key=lambda each: each.node.args[0])]
         self.kind = shares[0]
-        self.size = self._size(same)
-        self.joined, end = [Joined(place, each, self.size, self.units) for place, each in enumerate(same)], 0
-        for each in self.joined:
-            each.first = -(-end // each.groups) * each.groups
-            end = each.first + each.tiles * sources.layers
-        self.end, graph = end, at.graph
+        self.joined = min(map(partial(self._joined, same), self._sizes()), key=self._scalars)
+        self.size = self.joined[0].size
         pieces = Tile(INT8, sources.rows_of_chunk, self.kind.group)
         names = [self._name(f"rows_{each.place}") for each in self.joined]
-        self.fed = [graph.feedback(pieces, [graph.symbol(f"{name}_pieces")], name=name) for name in names]
-        self.results, self.fed_rows = self._placed(), dict[int, tuple[Value, Stream]]()
+        self.fed = [at.graph.feedback(pieces, [at.graph.symbol(f"{name}_pieces")], name=name) for name in names]
+        self.tiles, self.fed_rows = dict[tuple[str, Joined], list[np.ndarray]](), dict[int, tuple[Value, Stream]]()
+        self.results = self._placed()
 
     def _share(self, node: TorchNode) -> Share:
         _, weight, scales, _, *bits = (*node.args, *(None,) * (4 - len(node.args)))
@@ -177,81 +170,108 @@ class SharedUnits:
     def _name(self, kind: str) -> str:
         return self.at.free(f"shared_{kind}")
 
-    def _size(self, same: Sequence[Sequence[Share]]) -> int:
-        """Columns of a tile: the most that divide those of all products, and have hardly more padding than fewer."""
-        common = gcd(*(each.columns for shares in same for each in shares))
-        sizes = [each for each in range(min(common, self.at.tiling.most_columns), 0, -1) if common % each == 0]
-        sizes = [each for each in sizes if each * self.kind.bits % 8 == 0]
-        tiles = {each: sum(Joined(0, shares, each, self.units).tiles for shares in same) for each in sizes}
-        least = sum(each.columns * each.groups for shares in same for each in shares) / self.units
-        fits = (each for each in sizes if tiles[each] * each <= WASTE * least)
-        return next(fits, min(sizes, key=lambda each: tiles[each] * each))
+    def _sizes(self) -> Iterable[int]:
+        """Columns that tiles can have, the most first: near to those of the tiling, in whole bytes."""
+        most = self.at.tiling.most_columns
+        return (each for each in range(most, most // 2, -1) if each * self.kind.bits % 8 == 0)
+
+    def _joined(self, same: Sequence[Sequence[Share]], size: int) -> list[Joined]:
+        return [Joined(place, each, size, self.units) for place, each in enumerate(same)]
+
+    @staticmethod
+    def _scalars(joined: Sequence[Joined]) -> int:
+        """Weights, but for their depth, with what is padding."""
+        return sum(each.tiles * each.size for each in joined)
 
     def _placed(self) -> tuple[Stream, ...]:
         """Sums [blocks of all rounds] of each product, whose rows are fed."""
-        graph, name, number = self.at.graph, self._name, self.sources.chunk_number
-        order = [each.place for each in self.joined for _ in range(each.turns)]
-        which = graph.turns(len(self.joined), order, [len(order)], reference=number, name=name("turns"))
-        groups = [self.joined[each].groups for each in order]
-        counts, begins = (
-            graph.generate(Tile(UINT32), each, [len(order)], reference=number, name=name(kind)).flatten(0, 1)
-            for kind, each in (("counts", groups), ("begins", [LAST + 1 - each for each in groups]))
-        )
-        room = 2 * len(order)  # weights come before the rows
-        which, counts, begins = (each.buffered(room) for each in (which.flatten(0, 1, name=name("turn")), counts, begins))
-        first = graph.merge([self._first(each) for each in self.joined], which, name=name("first"))
-        address = first.flat_map(CountFrom(), counts, name=name("address"))
-        piece = begins.flat_map(CountFrom(), counts, name=name("piece")).assume_shape(address.shape)
-        of_piece = which.reshape(1, name=name("turn_of"))[0].expand(piece, name=name("turn_of_piece"))
+        graph, name, targets = self.at.graph, self._name, Selector(len(self.joined))
+        of_block = [each for each in self.joined for _ in range(each.blocks)]
+        turn = self._played(targets, [1 << each.place for each in self.joined], "turn")
+        which = self._played(targets, [1 << each.place for each in of_block], "block")
+        tiles = self._played(NUMBER, [each.tiles // self.units for each in self.joined], "tiles")
+        groups = self._played(NUMBER, [each.groups for each in of_block], "groups")
+        begin = self._played(NUMBER, [LAST + 1 - each.groups for each in of_block], "begin")
+        first = graph.merge(self._firsts("weights"), turn, name=name("first_weights"))
+        address = first.flat_map(CountFrom(), tiles, name=name("address_of_turn")).flatten(0, 1, name=name("address"))
+        first = graph.merge(self._firsts("scales"), which, name=name("first_scales"))
+        scales = first.flat_map(CountFrom(), groups, name=name("address_scales"))
+        piece = begin.flat_map(CountFrom(), groups, name=name("piece")).assume_shape(scales.shape)
+        of_piece = which.reshape(1, name=name("block_of"))[0].expand(piece, name=name("block_of_piece"))
         x = graph.merge([each.stream for each in self.fed], of_piece, name=name("x"))
+        products = self._products(x, address, piece)
+        loaded = scales.load_random(self._tensor("scales"), tile=(1, self.size), name=name("load_scales"))
+        scaled = products.map(Dequantize(out=FP32), loaded, name=name("scaled"))
+        sums = scaled.scan(Add(), name=name("sum"))  # whose tiles have as many rows, unlike those of a reduction
         end = graph.constant(LAST, dtype=UINT32, reference=piece, name=name("end"))
-        is_last = piece.map(Compare("!="), end, name=name("goes_on")).map(SelectValid(), name=name("last"))
-        sums = [self._sums(number, x, address, is_last) for number in range(self.units)]
-        if self.units > 1:
-            which = which.repeat(self.units, name=name("turn_of_units")).flatten(0, 1, name=name("turn_of_unit"))
-        total = in_turns(self.at, sums).assume_shape(which.shape)
-        return total.partition(which, targets=len(self.joined), name=name("sums"))
+        is_last = piece.map(Compare("!="), end, name=name("goes_on")).map(SelectValid(), name=name("is_last"))
+        (total,) = sums.partition(is_last, targets=1, name=name("whole"))
+        return total.assume_shape(which.shape).partition(which, targets=len(self.joined), name=name("sums"))
 
-    def _first(self, joined: Joined) -> Stream:
-        """The address of the first tile of every block [blocks of all rounds] that a unit has."""
-        name, turns = self._name, ExpertTiles(self.sources.layers, joined.turns, joined.first // joined.groups)
-        block = self.sources.chunk_number.flat_map(turns, name=name(f"blocks_{joined.place}"))
-        block = block.flatten(0, 1, name=name(f"block_{joined.place}"))
-        return block.map(Scale(joined.groups), name=name(f"first_{joined.place}"))
+    def _played(self, element: Tile | Selector, values: Sequence[int], kind: str) -> Stream:
+        """``values`` for every round, in one loop; there is room for those of two, as weights come before the rows."""
+        graph, number, name = self.at.graph, self.sources.chunk_number, self._name(f"{kind}s_of_round")
+        played = graph.generate(element, values, [len(values)], reference=number, name=name)
+        return played.flatten(0, 1, name=self._name(f"{kind}s")).buffered(2 * len(values))
 
-    def _sums(self, unit: int, x: Stream, address: Stream, is_last: Stream) -> Stream:
-        """Sums [blocks of all rounds] of a unit."""
-        bits, group = self.kind.bits, self.kind.group
-        tiles = {"weights": (group, self.size * bits // 8), "scales": (1, self.size)}
-        weights, scales = (
-            address.load_random(self._tensor(unit, kind), tile=tile, name=self._name(f"load_{kind}_{unit}"))
-            for kind, tile in tiles.items()
-        )
-        product = x.map(Matmul(out=INT32, bits=bits), weights, name=self._name(f"product_{unit}"))
-        scaled = product.map(Dequantize(out=FP32), scales, name=self._name(f"scaled_{unit}"))
-        sums = scaled.scan(Add(), name=self._name(f"sum_{unit}"))  # whose tiles have as many rows, unlike a reduction's
-        return sums.partition(is_last, targets=1, name=self._name(f"whole_{unit}"))[0]
+    def _firsts(self, kind: str) -> list[Stream]:
+        """The address of the first tile of every turn of a unit, or of every block of scales, of each product."""
+        found, name = list[Stream](), self._name
+        for joined, first in zip(self.joined, self._bases(kind)[:-1], strict=True):
+            runs, tiles = self._runs(kind, joined)
+            numbers = ExpertTiles(self.sources.layers, runs, first // tiles)
+            each = self.sources.chunk_number.flat_map(numbers, name=name(f"{kind}_of_round_{joined.place}"))
+            each = each.flatten(0, 1, name=name(f"{kind}_{joined.place}"))
+            found.append(each.map(Scale(tiles), name=name(f"{kind}_first_{joined.place}")))
+        return found
 
-    def _tensor(self, unit: int, kind: str) -> Tensor:
-        """Those of a unit: tiles of the first product of all layers, of the second one, and so on."""
-        rows = self._data[kind][unit].reshape(-1, self._data[kind].shape[-1])
-        tensor = self.at.graph.tensor(self._name(f"{kind}_{unit}"), rows.shape, INT8 if kind == "weights" else BF16)
-        self.at.inputs[tensor.name] = rows
+    def _runs(self, kind: str, joined: Joined) -> tuple[int, int]:
+        """Runs of tiles that are read of a product one after the other, and tiles of each."""
+        return (1, joined.tiles // self.units) if kind == "weights" else (joined.blocks, joined.groups)
+
+    def _bases(self, kind: str) -> list[int]:
+        """The address of the first tile of each product, a multiple of the tiles of a run, and that behind the last."""
+        found = [0]
+        for joined in self.joined:
+            runs, tiles = self._runs(kind, joined)
+            found[-1] = -(-found[-1] // tiles) * tiles
+            found.append(found[-1] + self.sources.layers * runs * tiles)
+        return found
+
+    def _tensor(self, kind: str, unit: int = 0, units: int = 1) -> Tensor:
+        """The tiles of a unit: those of the first product of all layers, of the second one, and so on."""
+        (*firsts, end), rows = self._bases(kind), list[np.ndarray]()
+        for joined, first in zip(self.joined, firsts, strict=True):
+            tiles = [each[unit::units] for each in self._tiles(kind, joined)]
+            rows += [np.zeros((first - sum(map(len, rows)), *tiles[0].shape[1:]), tiles[0].dtype), *tiles]
+        data = np.concatenate(rows)
+        assert len(data) == end
+        data = data.reshape(-1, data.shape[-1])
+        tensor = self.at.graph.tensor(self._name(f"{kind}_{unit}"), data.shape, KEPT[data.dtype.name])
+        self.at.inputs[tensor.name] = data
         return tensor
 
-    @cached_property
-    def _data(self) -> dict[str, np.ndarray]:
-        """Weights and scales [units, tiles, depth, columns] of all layers."""
-        found = dict[str, np.ndarray]()
-        for kind, bits in (("weights", self.kind.bits), ("scales", 8)):
-            for joined in self.joined:
-                given = [each.weight if kind == "weights" else each.scales for each in joined.shares]
-                own = [self.sources.data_of(each) for each in given]
-                for layer, data in enumerate(zip(*own, strict=True)):
-                    tiles = joined.formed(data, bits)
-                    made = found.setdefault(kind, np.zeros((self.units, self.end, *tiles.shape[2:]), tiles.dtype))
-                    made[:, joined.first + layer * joined.tiles :][:, : joined.tiles] = tiles
-        return found
+    def _tiles(self, kind: str, joined: Joined) -> list[np.ndarray]:
+        """Weights or scales of all tiles of a product, for every layer."""
+        if (kind, joined) not in self.tiles:
+            bits: Bits = self.kind.bits if kind == "weights" else 8
+            own = [self.sources.data_of(each.weight if kind == "weights" else each.scales) for each in joined.shares]
+            self.tiles[kind, joined] = [joined.formed(each, bits) for each in zip(*own, strict=True)]
+        return self.tiles[kind, joined]
+
+    def _products(self, x: Stream, address: Stream, piece: Stream) -> Stream:
+        """Products of all pieces ``x`` [blocks, pieces] and their tiles, which the units take by turns."""
+        graph, name, bits = self.at.graph, self._name, self.kind.bits
+        multiply, tile = Matmul(out=INT32, bits=bits), (self.kind.group, self.size * bits // 8)
+        turns = graph.turns(self.units, reference=piece, name=name("unit"))
+        parts, products = x.partition(turns, targets=self.units, name=name("parts")), []
+        for unit, part in enumerate(parts):
+            weights = address.load_random(
+                self._tensor("weights", unit, self.units), tile=tile, name=name(f"load_weights_{unit}")
+            )
+            part = part.assume_shape(address.shape)
+            products.append(part.map(multiply, weights, name=name(f"product_{unit}")))
+        return graph.merge(products, turns, name=name("products"))
 
     def product(self, x: Any, bias: Stored | None) -> ColumnsOf:
         """The product of the node that is lowered now, of rows ``x`` and with a ``bias``."""
@@ -284,12 +304,12 @@ class SharedUnits:
         integers, scales = quantised_rows(at, x)
         if self.sources.is_by_row:
             integers = self.sources.of_chunks(integers).accum(RetileRow(), name=name("chunk"))
-        again = integers.repeat(joined.turns, name=name("again"))
+        again = integers.repeat(joined.blocks, name=name("again"))
         pieces = again.flat_map(RetileStreamify(self.kind.group, "col"), name=name("pieces"))
         edge = self.fed[joined.place]
         edge.close(pieces.flatten(0, 1, name=name("all_pieces")).assume_shape(edge.type.shape))
-        axis = TensorAxis(name("columns"), joined.turns * self.units * self.size)
-        loop, columns = blocks(axis, self.size)
+        axis = TensorAxis(name("columns"), joined.blocks * joined.size)
+        loop, columns = blocks(axis, joined.size)
         layout = replace(x.layout, loops=loop, columns=columns)
         sums = looped(at, self.results[joined.place], self.sources.chunk_number.shape[0], layout.extents)
         if self.sources.is_by_row:

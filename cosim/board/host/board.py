@@ -82,6 +82,8 @@ class Driver:
         needed = {name for name in self._inputs if name not in self._stored}
         if not needed <= set(inputs) <= set(self._inputs):
             raise BoardError(f"inputs must be {', '.join(self._inputs)}, not {', '.join(inputs) or 'none'}")
+        for each in [each for each in self._runs if each.dropped]:
+            self.look(each)
         # all of it is looked at before any of it is written
         given = {name: self._given(name, data) for name, data in inputs.items() if not self._is_held(name, data)}
         if self._kept and self._runs:
@@ -103,7 +105,7 @@ class Driver:
         try:
             return run.wait(in_place=in_place)
         finally:
-            self.leave(run)
+            run.drop()  # where wait() was broken off it still goes on
 
     def check(self) -> None:
         """Run the program's own data, and compare what is left in memory; raises `BoardError` where it is not right."""
@@ -116,7 +118,9 @@ class Driver:
         self._begun.update(self._kept)
         run = StartedRun(self, buffers)
         self._begin(run)
-        while not self._over(run):
+        self._runs.append(run)
+        run.drop()
+        while not run.done:
             self.transport.wait()
         if run.error is not None:
             raise run.error
@@ -218,6 +222,8 @@ class Driver:
             self._calls("step_board_reset", board)
             self._settle()
         run.ended = True
+        if run.dropped:
+            self.leave(run)
         return True
 
     def _fault(self, board: ctypes.c_void_p) -> str:

@@ -95,7 +95,8 @@ class MappedFiles(Transport):
     bus is at ``memory_offset`` of the memory, which is ``base`` itself by default, as in /dev/mem, and ``size`` bytes
     from there on are the board's: by default those of ``memory.json``, which do for one run in flight. Memory has to be
     coherent with the board: reserved, or mapped without a cache (``O_SYNC``, which is given). ``interrupt``: whether
-    ``registers`` is a UIO device with the board's interrupt, for which `wait` waits; else it looks at the status.
+    ``registers`` is a UIO device with the board's interrupt, for which `wait` waits; else it looks at the status. Tested
+    on files, and the interrupt on a terminal.
     """
 
     def __init__(

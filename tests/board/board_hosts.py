@@ -10,7 +10,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from cosim.board.folder import Folder, Options, write_folder
+from cosim.board.folder import Folder, write_folder
+from cosim.board.options import Options
 from step import BusConfig, Program
 from step.programs.prepare import prepare
 

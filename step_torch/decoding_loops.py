@@ -194,7 +194,8 @@ class DecodingLoops:
         at.lower(parts.tables)
         if at.tiling.shared:
             sources.units = SharedUnits(at, sources, parts.layer)
-        at.values[parts.row_in] = sources.for_several(replace(row, stream=stream, layout=replace(row.layout, rows=rows)))
+        layout = replace(row.layout, rows=rows)
+        at.values[parts.row_in] = sources.for_several(replace(row, stream=stream, layout=layout))
         at.lower(parts.layer)
         result = self._row(parts.row_out, rows)
         stream, layout = result.stream, result.layout

@@ -46,6 +46,12 @@ from step_torch.views import in_shape
 LAST = 2**32 - 1
 """The number of the last tile of every block: they are counted up to it."""
 
+NARROW = 128
+"""Columns of a result that go on together."""
+
+AHEAD = 4
+"""Tiles of each unit that are between its rows and its sums."""
+
 
 @dataclass(frozen=True)
 class Share:
@@ -103,8 +109,8 @@ class ColumnsOf:
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """``shares``, products of the same rows, as one: number ``place`` of a layer, in tiles of ``size`` columns, which so
-    many ``units`` take by turns."""
+    """``shares``, products of the same rows, as one: number ``place`` of a layer, in tiles of ``size`` columns, which
+    so many ``units`` take by turns."""
 
     place: int
     shares: Sequence[Share]
@@ -203,6 +209,7 @@ class SharedUnits:
         loaded = scales.load_random(self._tensor("scales"), tile=(1, self.size), name=name("load_scales"))
         scaled = products.map(Dequantize(out=FP32), loaded, name=name("scaled"))
         sums = scaled.scan(Add(), name=name("sum"))  # whose tiles have as many rows, unlike those of a reduction
+        piece = piece.buffered(AHEAD * self.units)
         end = graph.constant(LAST, dtype=UINT32, reference=piece, name=name("end"))
         is_last = piece.map(Compare("!="), end, name=name("goes_on")).map(SelectValid(), name=name("is_last"))
         (total,) = sums.partition(is_last, targets=1, name=name("whole"))
@@ -263,6 +270,7 @@ class SharedUnits:
         """Products of all pieces ``x`` [blocks, pieces] and their tiles, which the units take by turns."""
         graph, name, bits = self.at.graph, self._name, self.kind.bits
         multiply, tile = Matmul(out=INT32, bits=bits), (self.kind.group, self.size * bits // 8)
+        room = AHEAD * self.units
         turns = graph.turns(self.units, reference=piece, name=name("unit"))
         parts, products = x.partition(turns, targets=self.units, name=name("parts")), []
         for unit, part in enumerate(parts):
@@ -271,7 +279,8 @@ class SharedUnits:
             )
             part = part.assume_shape(address.shape)
             products.append(part.map(multiply, weights, name=name(f"product_{unit}")))
-        return graph.merge(products, turns, name=name("products"))
+        gathered = graph.reassemble(products, turns.buffered(room), order="index", name=name("products_gathered"))
+        return gathered.flatten(0, 1, name=name("products")).assume_shape(turns.shape)
 
     def product(self, x: Any, bias: Stored | None) -> ColumnsOf:
         """The product of the node that is lowered now, of rows ``x`` and with a ``bias``."""
@@ -316,4 +325,5 @@ class SharedUnits:
             tile = sums.accum(RetileCol(), name=name("tile")) if loop else sums
             sums = tile.flat_map(RetileStreamify(1, "row"), name=name("row")).assume_shape(x.stream.shape)
             layout = replace(layout, loops=(), columns=whole(axis))
-        return Value(sums, (*x.dims[:-1], (axis,)), layout, FP32), scales
+        value = Value(sums, (*x.dims[:-1], (axis,)), layout, FP32)
+        return at.joiner.columns(value, gcd(joined.size, NARROW), "what reads a product begins with its first columns"), scales

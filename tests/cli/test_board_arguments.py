@@ -30,6 +30,13 @@ from commanding import Step
     (["--target", "litex", "--bytes", "128"], "--target litex takes buses of 8 to 64 bytes, not 128: give --bytes 32"),
     (["--target", "litex", "--streams", "edge"], "--target litex has nobody at the edge: leave out --streams edge"),
     (["--target", "litex", "--base", "0"], "--target litex has memory at 0x40000000: leave out --base"),
+    (["--target", "litex", "--bus-clock", "200"], "--target litex has one clock: leave out --bus-clock"),
+    (["--target", "litex", "--protocol", "axi3"], "--target litex has AXI4: leave out --protocol axi3"),
+    (["--target", "litex", "--reset", "low"], "--target litex has a reset that is active high: leave out --reset low"),
+    (["--protocol", "axi3", "--burst", "32"], "bus.burst must be a power of two of at most 16, not 32"),
+    (["--bus-clock", "0"], "--bus-clock must be at least 1, not '0'"),
+    (["--tlast", "1"], "--tlast is for AXI4-Stream ports: it needs --streams edge"),
+    (["--tlast", "1", "--streams", "edge"], "--tlast 1 is beyond the stops of all sinks, of 0 at most"),
     (["--batch", "docs/board.md"], "--batch is for firmware: it needs --target litex"),
     (["--bytes", "48"], "bus.bytes must be a power of two of at most 128, not 48"),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import Format, TokenFormat
 from hw.primitives.memories import Ram
-from hw.primitives.timing import becomes, countdown, delayed
+from hw.primitives.timing import becomes, countdown, delayed, held
 from hw.verilog.modules import Parametric, Spelling, spelled
 
 
@@ -70,7 +70,7 @@ class ChannelFifo(Parametric):
     is room for the value that is being read.
 
     ``hops``: registers on the way from the writer to the ring, and on that of a freed slot back. Nothing waits there:
-    a token on its way has a slot.
+    a token on its way has a slot. Then units see registers alone: the flags of both ends, and the header in front.
     """
 
     verilog_name = "Channel"
@@ -141,17 +141,27 @@ class ChannelFifo(Parametric):
             shown = Signal(name="shown")
             m.d.sync += shown.eq(written)
         occupied = count(m, "occupied", self._depth, up=shown, down=leaves)
-        m.d.comb += [
-            self.i.space.eq(claimed != self._depth),
-            self.o.valid.eq(occupied != 0),
-            leaves.eq(self.o.valid & self.o.ready),
-        ]
+        space: Value = claimed != self._depth
+        valid: Value = occupied != 0
+        if self._hops:
+            space, valid = Signal(name="has_space", init=1), Signal(name="has_token")
+            becomes(m, space, (self.i.claim & ~freed, claimed != self._depth - 1), (~self.i.claim & freed, 1))
+            becomes(m, valid, (shown & ~leaves, 1), (~shown & leaves, occupied != 1))
+        m.d.comb += [self.i.space.eq(space), self.o.valid.eq(valid), leaves.eq(self.o.valid & self.o.ready)]
         if self._format.header.size:
             write_place = place(m, "write_place", self._depth, arriving)
             read_place = place(m, "read_place", self._depth, leaves)
             headers = Ram(m, "headers", self._format.header.size, self._depth)
             headers.write(arriving, write_place, Value.cast(header))
-            m.d.comb += Value.cast(self.o.header).eq(headers.read(read_place))
+            if self._hops:
+                following = Signal(range(self._depth), name="following_place")
+                behind = Mux(read_place == self._depth - 1, 0, read_place + 1)
+                m.d.comb += following.eq(Mux(valid, behind, read_place))
+                comes = Mux(arriving & (write_place == following), header, headers.read(following))
+                front = held(m, comes, leaves | ~valid, "front")
+            else:
+                front = headers.read(read_place)
+            m.d.comb += Value.cast(self.o.header).eq(front)
         if self._format.word_bits:
             self._words(m, arriving, header, delayed(m, self.i.word, self._hops, "word", reset_less=True))
         return m

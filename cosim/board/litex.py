@@ -10,8 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cosim.board.batches import Batch, batch_of, batches_source, results_bytes
-from cosim.board.folder import Folder, Options, write_folder
+from cosim.board.folder import Folder, write_folder
 from cosim.board.memory import contents, wanted
+from cosim.board.options import Options
 from cosim.building.design import Hierarchy, load_design
 from step.errors import BuildError, InputError, SimulationError, expect
 from step.host.process import run_logged
@@ -51,6 +52,12 @@ def litex_options(options: Options) -> Options:
     if not NARROWEST <= width <= WIDEST:
         raise InputError(f"--target litex takes buses of {NARROWEST} to {WIDEST} bytes, not {width}: give --bytes 32")
     expect(options.streams, "--target litex has nobody at the edge: leave out --streams edge", InputError)
+    for way, option in (
+        (options.bus_mhz is None, "one clock: leave out --bus-clock"),
+        (options.bus.protocol == "AXI4", "AXI4: leave out --protocol axi3"),
+        (not options.names.low, "a reset that is active high: leave out --reset low"),
+    ):
+        expect(way, f"--target litex has {option}", InputError)
     expect(options.base is None, f"--target litex has memory at {MEMORY:#x}: leave out --base", InputError)
     return replace(options, base=MEMORY, bus=replace(options.bus, address_bits=ADDRESS_BITS))
 

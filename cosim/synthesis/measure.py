@@ -13,7 +13,7 @@ from cosim.synthesis.jobs import side_by_side
 from cosim.synthesis.report import ClockResult, Report
 from cosim.synthesis.surround import between_channels
 from hw.design.emit import check_synthesisable
-from hw.fabric import elaborate
+from hw.fabric import ElaboratedFabric, elaborate
 from hw.links.layout import input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.structure import Structure
@@ -35,8 +35,11 @@ def measure(program: Netlist, family: CellFamily[Any], *, place: bool = True, pr
     place = place and bool(family.runs)
     fabric = elaborate(program)
     units = {each.component.module_name: each for each in fabric.units}
+    hops = _hops(fabric)
     around = {
-        name: between_channels(unit.component, input_formats(unit.node, program), output_formats(unit.node, program))
+        name: between_channels(
+            unit.component, input_formats(unit.node, program), output_formats(unit.node, program), hops[name]
+        )
         for name, unit in units.items()
         if place
     }
@@ -60,6 +63,19 @@ def measure(program: Netlist, family: CellFamily[Any], *, place: bool = True, pr
             clock = replace(clock, path=tuple(each.name if place == "unit" else place for place in clock.path))
         parts.append(replace(each, clock=clock))
     return replace(report, units=tuple(parts), clock=clocks.get(fabric.structure.name))
+
+
+def _hops(fabric: ElaboratedFabric) -> dict[str, dict[str, int]]:
+    """Hops of the channel at each port of a module, the fewest of all units that are it; none where nobody reads."""
+    found: dict[str, dict[str, int]] = {}
+    for unit in fabric.units:
+        hops = found.setdefault(unit.component.module_name, {})
+        ends = ("input", fabric.netlist.inputs(unit.node)), ("output", fabric.netlist.outputs(unit.node))
+        for name, channels in ends:
+            for at, channel in enumerate(channels):
+                own = 0 if channel is None else channel.hops
+                hops[f"{name}{at}"] = min(own, hops.get(f"{name}{at}", own))
+    return found
 
 
 def _places(structure: Structure) -> dict[str, str]:

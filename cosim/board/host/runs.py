@@ -76,7 +76,7 @@ class StartedRun:
     cycles = 0
 
     def __init__(self, driver: Driver, buffers: RunBuffers) -> None:
-        self.buffers, self.started, self.ended = buffers, False, False
+        self.buffers, self.started, self.ended, self.dropped = buffers, False, False, False
         self.error: BaseException | None = None
         self._driver = driver
         self._outputs: dict[str, Any] | None = None
@@ -95,12 +95,20 @@ class StartedRun:
         """
         while not self.done:
             self._driver.transport.wait()
+        if self.dropped and self.error is None and self._outputs is None:
+            raise BoardError("the run was dropped, and so are its outputs")
         if self.error is None and self._outputs is None:
             self._outputs = self._driver.outputs(self.buffers, in_place)
         self._driver.leave(self)
         if self.error is not None:
             raise self.error
         return self._outputs or {}
+
+    def drop(self) -> None:
+        """Do without the outputs: at the end of the run its buffers are free."""
+        self.dropped = True
+        if self.ended:
+            self._driver.leave(self)
 
 
 def read_tensor(calls: Calls, buffers: RunBuffers, number: int, tensor: dict[str, Any]) -> np.ndarray:

@@ -139,7 +139,7 @@ def _files(
         f"constraints/{name}.xdc": xdc(top, clocks, options.bus),
         "ip/component.xml": component_text(design, list(rtl), clocks),
         **package_files(tables, options),
-        "README.md": readme_text(tables, placed, core, clocks),
+        "README.md": readme_text(tables, placed, core, clocks, options.package),
         SIDECAR: json_bytes(_sidecar(tables, options)),
     }
 

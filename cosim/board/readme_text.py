@@ -11,7 +11,9 @@ from step.host.texts import filled
 from step.lowering.arrival import arrival
 
 
-def readme_text(tables: Tables, places: Sequence[PlacedImage], core: str, megahertz: Sequence[float]) -> str:
+def readme_text(
+    tables: Tables, places: Sequence[PlacedImage], core: str, megahertz: Sequence[float], package: str
+) -> str:
     """The README, with the ports, the images and the names of this board."""
     top, board = tables.design.top, tables.design.board
     interfaces = []
@@ -36,6 +38,6 @@ def readme_text(tables: Tables, places: Sequence[PlacedImage], core: str, megahe
         },
         **{"units": len(tables.netlist.units), "masters": masters_of(board.bus), "why": arrival(tables.netlist)},
         **{"interfaces": interfaces, "board": board, "images": places},
-        **{"clocks": top.clocks, "megahertz": megahertz, "names": top.names},
+        **{"package": package, "clocks": top.clocks, "megahertz": megahertz, "names": top.names},
         register_bits=top.ports[f"{top.names.slave}_awaddr"][1],
     )

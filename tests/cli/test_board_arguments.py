@@ -37,6 +37,10 @@ from commanding import Step
     (["--bus-clock", "0"], "--bus-clock must be at least 1, not '0'"),
     (["--tlast", "1"], "--tlast is for AXI4-Stream ports: it needs --streams edge"),
     (["--tlast", "1", "--streams", "edge"], "--tlast 1 is beyond the stops of all sinks, of 0 at most"),
+    (["--target", "vitis", "--protocol", "axi3"], "--target vitis has AXI4: leave out --protocol axi3"),
+    (["--target", "u55c", "--streams", "edge"], "--target u55c has nobody at the edge: leave out --streams edge"),
+    (["--target", "pynq-z2", "--base", "0xfffff000"],
+     "the images end at 0x100002000, beyond the 32 bits of addresses; choose a lower --base"),
     (["--batch", "docs/board.md"], "--batch is for firmware: it needs --target litex"),
     (["--bytes", "48"], "bus.bytes must be a power of two of at most 128, not 48"),
 )  # fmt: skip

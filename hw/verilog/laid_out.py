@@ -41,10 +41,16 @@ _BLOCK = re.compile(
 )
 
 
+MOST_OF_A_LINE = 40_000
+"""Characters of a line: Verilator refuses one of more words."""
+_WRAPPED = re.compile(r"(.{2000}[^,]*,) ")
+
+
 def laid_out(text: str) -> str:
     """A module with its ports in its header, short zeros, and an underscore behind names that are keywords.
 
-    Assignments that stand together are sorted: Yosys writes them in an order that depends on all that it has read.
+    Assignments that stand together are sorted: Yosys writes them in an order that depends on all that it has read. What
+    is longer than `MOST_OF_A_LINE` goes on in the next line.
     """
     text = "".join(line for line in text.splitlines(True) if not line.startswith("  (* init = "))
     text = _KEYWORD.sub(r"\1_", _ZEROS.sub("", text))
@@ -54,7 +60,8 @@ def laid_out(text: str) -> str:
     listed = ",\n".join(declared[port] for port in re.findall(r"\w+", ports))
     body = _ASSIGNMENTS.sub(lambda match: "".join(sorted(match[0].splitlines(True))), _PORT.sub("", body))
     widths = {each[2]: each[1] or "" for each in _REGISTER.finditer(text)}
-    return f"{name} (\n{listed}\n);\n{_assigned_once(body, widths)}\n"
+    lines = f"{name} (\n{listed}\n);\n{_assigned_once(body, widths)}\n".split("\n")
+    return "\n".join(_WRAPPED.sub(r"\1\n", line) if len(line) > MOST_OF_A_LINE else line for line in lines)
 
 
 def _assigned_once(body: str, widths: dict[str, str]) -> str:

@@ -40,7 +40,8 @@ def readable(text: str, *, numbers: bool = True) -> str:
         *(module.folded, module.without_parts, module.without_unread, module.with_parts),
     ):
         step()
-    module.rename(WireNames(module.assigned, module.chunks, {*module.widths}, numbers=numbers).names)
+    taken = {*module.widths, *_WORD.findall("".join(module.chunks))}  # variables of blocks, too
+    module.rename(WireNames(module.assigned, module.chunks, taken, numbers=numbers).names)
     return f"{head}\n);\n{''.join(module.written())}endmodule\n"
 
 

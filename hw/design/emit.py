@@ -29,7 +29,7 @@ from step.lowering.memory import Region, Share
 from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
-WAIVERS = Path(__file__).with_name("waivers.vlt")
+WAIVERS, SLANG = (Path(__file__).with_name(each) for each in ("waivers.vlt", "slang.f"))
 
 HEAVY = 200_000
 """Characters of Verilog, all instances below counted, from which on a repeated module is worth a build of its own."""
@@ -92,7 +92,7 @@ def emit(
     structures, places = in_regions(fabric.structure)
     files |= {f"regions/{each.name}.sv": top_text(each) for each in structures[1:]}
     files[top] = top_text(structures[0])
-    files[WAIVERS.name] = WAIVERS.read_text()
+    files |= {each.name: each.read_text() for each in (WAIVERS, SLANG)}
     cpp = SOURCES if any(module.model for module in modules.values()) else ()
     files |= {source.name: source.read_text() for source in cpp}
     sources = [name for name in files if name.endswith(".sv")]

@@ -76,6 +76,14 @@ class ElaboratedFabric:
     structure: Structure
 
     @property
+    def operators_of(self) -> dict[str, list[str]]:
+        """The operators of each module, with their lines in the program."""
+        found = dict[str, list[str]]()
+        for each in self.units:
+            found.setdefault(each.component.module_name, []).append(each.node.describe())
+        return found
+
+    @property
     def settling_cycles(self) -> int:
         """When nothing moved on a channel or in memory for so many cycles, nothing ever will.
 

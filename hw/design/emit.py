@@ -17,6 +17,7 @@ from hw.fabric import ElaboratedFabric, PlacedChannel, PlacedScratchpad, PlacedU
 from hw.functions.model import SOURCES
 from hw.links.layout import TokenFormat, data_bits, input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary, ModuleText, tool_versions
+from hw.verilog.heads import used_as
 from hw.verilog.regions import in_regions
 from hw.verilog.structure import LISTS, MEMORY_RESET, Structure, list_files, top_text
 from step.errors import FabricError
@@ -83,11 +84,11 @@ def emit(
     if not probes:
         check_synthesisable(netlist)
     progress("writing Verilog")
-    fabric = elaborate(netlist, probes=probes, waits=waits)
-    library = ModuleLibrary(initial_values=initial_values)
+    fabric, library = elaborate(netlist, probes=probes, waits=waits), ModuleLibrary(initial_values=initial_values)
     used = library.require_all(fabric.structure)
     modules = library.texts(progress)
-    files = {module.file: module.text for module in modules.values()}
+    uses = {} if probes else fabric.operators_of
+    files = {each.file: used_as(each.text, uses.get(each.name, ())) for each in modules.values()}
     top = f"{fabric.structure.name}.sv"
     structures, places = in_regions(fabric.structure)
     files |= {f"regions/{each.name}.sv": top_text(each) for each in structures[1:]}
@@ -202,7 +203,7 @@ def sidecar(
         "fabric": plain_fabric,
         "files": [name for name in files if name.endswith(".sv")],
         "waivers": [name for name in files if name.endswith(".vlt")],
-        "lists": list(LISTS),
+        "lists": [*LISTS, SLANG.name],
         "cpp": [name for name in files if name.endswith(".cpp")],
         "hierarchical": list(hierarchical),
         "versions": tool_versions(),

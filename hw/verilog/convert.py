@@ -10,13 +10,10 @@ import functools
 import hashlib
 import json
 import re
-import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
-from enum import Enum
-from importlib import import_module
+from collections.abc import Container
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,9 +21,9 @@ from typing import Any
 from amaranth._toolchain.yosys import YosysBinary, find_yosys
 from amaranth.hdl import UnusedElaboratable
 
-from hw.verilog.digits import any_length
+from hw.verilog.heads import numbers, summary, told_ports
 from hw.verilog.laid_out import laid_out, with_parameters
-from hw.verilog.modules import UNITS, Parametric
+from hw.verilog.modules import Parametric
 from hw.verilog.readable import readable
 from hw.verilog.rtlil import plain_rtlil
 from hw.verilog.structure import Structure, Written
@@ -34,13 +31,6 @@ from step.host.files import cache_directory, caching_tools, write_atomically, wr
 from step.host.progress import Progress, silent
 from step.host.sources import source_digest
 from step.host.usage import is_recent, mark_used
-from step.language.dtypes import DType
-from step.language.function import Function
-from step.language.types import Buffer, Selector, Tile, Tuple
-from step.lowering.plans.words import Words
-
-MANY = 16
-"""A list of more entries is only counted in a comment."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +52,7 @@ class ModuleText:
     def of(cls, component: Parametric, text: str, **more: Any) -> ModuleText:
         """The text of ``component``, with its numbers at its head."""
         kind = f"{component.kind.__module__}:{component.kind.__qualname__}"
-        text = numbers(component.parameters) + text
+        text = numbers(component.parameters) + told_ports(component) + text
         return cls(component.module_name, text, component.folder, kind, model=component.simulated, **more)
 
     @property
@@ -212,95 +202,3 @@ def to_verilog(modules: dict[str, str], sized: Container[str] = ()) -> dict[str,
         name: "\n".join(readable(texts[each], numbers=name not in sized) for each in _NAMED.findall(text))
         for name, text in modules.items()
     }
-
-
-def summary(kind: str) -> str:
-    """A comment with what the class ``kind`` (``module:name``) is: the first sentences of its docstring."""
-    module, _, name = kind.partition(":")
-    found: Any = import_module(module)
-    for each in name.split("."):
-        found = getattr(found, each)
-    text = (found.__doc__ or name).strip().partition("\n\n")[0]
-    text = re.sub(r"`+([^`]*)`+", lambda match: match[1].removeprefix("~"), " ".join(text.split()))
-    text = text.replace("\\ ", "").replace("\\", "").replace("None", "none")
-    return comment([f"{getattr(found, 'verilog_name', '') or found.__name__}: {text}"])
-
-
-def numbers(parameters: Mapping[str, Any]) -> str:
-    """A comment with all ``parameters``."""
-    with any_length():
-        return comment(f"  {line}" for name, value in parameters.items() for line in _lines(name, value))
-
-
-def comment(lines: Any) -> str:
-    """``lines`` as comments of at most 120 characters, each wrapped below its indentation."""
-    wrapped = list[str]()
-    for line in lines:
-        indent = " " * (len(line) - len(line.lstrip()) + 2)
-        wrapped += textwrap.wrap(line, 117, subsequent_indent=indent, break_on_hyphens=False)
-    return "".join(f"// {line}\n" for line in wrapped)
-
-
-def _lines(name: str, value: Any) -> Iterator[str]:
-    """A parameter in words: a line, or more that are indented; nothing of what is not there."""
-    if value is None or value is False or value in ((), []):
-        return
-    unit = next((UNITS[end] for end in UNITS if name.endswith(end)), "")
-    label = name.removesuffix(f"_{unit}").replace("_", " ")
-    text = _text(value)
-    if text is not None:
-        yield f"{label}: {text} {unit if isinstance(value, int) else ''}".rstrip()
-        return
-    yield f"{label}:" if isinstance(value, tuple | list | Mapping) else f"{label}: {type(value).__name__}"
-    entries = value.items() if isinstance(value, Mapping) else _entries(value)
-    yield from (f"  {line}" for key, each in entries for line in _lines(key, each))
-
-
-def _entries(value: Any) -> list[tuple[str, Any]]:
-    """Parts of a value, by name or number."""
-    if is_dataclass(value):
-        return [(each.name, getattr(value, each.name)) for each in fields(value)]
-    if isinstance(value, tuple | list):
-        ends = [at for at, each in enumerate(value) if at + 1 == len(value) or value[at + 1] != each]
-        starts = [0, *(at + 1 for at in ends)]
-        return [
-            (str(start) if start == end else f"{start} to {end}", value[end])
-            for start, end in zip(starts, ends, strict=False)
-        ]
-    raise TypeError(f"a parameter of a module is a {type(value).__name__}, for which there are no words")
-
-
-def _text(value: Any) -> str | None:
-    """A value in a line, if it has one."""
-    match value:
-        case bool():
-            return "yes"
-        case Enum():
-            return value.name.lower().replace("_", " ")
-        case DType() | int() | float() | str():
-            return str(value)
-        case type():
-            return value.__name__
-        case _ if hasattr(value, "module_name"):
-            return f"module {value.module_name}"
-        case _ if hasattr(value, "is_plain"):  # a format of tokens
-            return str(value)
-        case Words():
-            tile = f"{value.rows} x {value.cols} {value.dtype}"
-            return f"{tile}, {_count(value.words, 'word')} of {value.word_bits} bits"
-        case Tile() | Selector() | Buffer() | Tuple():
-            return str(value).replace("(", " ").replace(")", "").strip()
-        case Function() if not fields(value):
-            return value.name
-        case tuple() | list() if len(value) > MANY:
-            return f"{len(value)} entries"
-        case tuple() | list() if all(isinstance(each, int | str) for each in value):
-            return ", ".join(map(str, value))
-        case tuple() | list() if all(isinstance(each, tuple) for each in value):
-            texts = [_text(each) for each in value]
-            return None if None in texts else "; ".join(map(str, texts))
-    return None if is_dataclass(value) or isinstance(value, tuple | list | Mapping) else str(value)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"

@@ -27,8 +27,8 @@ MOST_INPUT_BITS = 65_000
 def plain_rtlil(component: wiring.Component, name: str, platform: Any, initial_values: bool = True) -> str:
     """RTLIL of ``component``, whose module is called ``name``; those that are its alone begin so.
 
-    Temporaries are n1, n2 and so on, and what a register will be is called after it. Wires of no bits, and other names
-    of a value that were numbered only to differ, are left out.
+    Temporaries are n1, n2 and so on, until `readable` names them, and what a register will be is called after it.
+    Wires of no bits, and other names of a value that were numbered only to differ, are left out.
     Memories that are written get no initial value: nothing follows from a word before it is written.
     """
     inputs, ports = dict[str, Value](), dict[str, tuple[Any, Any]]()

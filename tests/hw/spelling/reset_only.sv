@@ -2,6 +2,9 @@
 //   memories.
 //   slots: 2
 //   entry: 8 bits
+//   ports:
+//     a: in [8]
+//     b: out [8]
 module sample_slots2_entry8 (
   input wire clk,
   input wire rst,

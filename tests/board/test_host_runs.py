@@ -41,6 +41,7 @@ def heavy() -> Program:
     return Program(graph, {name: each.astype(np.float32) for name, each in inputs.items()}, fabric=FABRIC)
 
 
+@pytest.mark.large
 def test_weights_of_8_mb_are_moved_once(tmp_path: Path) -> None:
     """A second run moves its inputs and outputs, and at most 5 % more."""
     program = heavy()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import PATTERNS, flattened, patterns
-from .calls import Calls, read_all
+from .calls import DriverCalls, read_all
 from .errors import BoardError
 from .folder import image, memory_map, tables
 from .runs import RunBuffers, StartedRun, read_stream, read_tensor, view_tensor
@@ -49,7 +49,7 @@ class Driver:
         base = self._map["base"] if base is None else base
         if not isinstance(base, int) or not 0 <= base < 1 << 64:
             raise BoardError(f"base must be an address, an integer of 64 bits, not {base!r}")
-        self._calls = Calls(transport, self._told["fabric"])
+        self._calls = DriverCalls(transport, self._told["fabric"])
         self._buffers = [RunBuffers(self._calls, 0, transport, base, self._map["images"], {})]
         self._runs, self._held, self._begun = list[StartedRun](), dict[str, HeldInput](), set[str]()
         if transport.interrupts:
@@ -155,7 +155,7 @@ class Driver:
             self._runs.remove(run)
 
     def outputs(self, buffers: RunBuffers, in_place: bool) -> dict[str, Any]:
-        """What a run left in ``buffers``."""
+        """Results of the run in ``buffers``, by name."""
         found = dict[str, Any]()
         for name, (kind, number, each) in self._kinds.items():
             if kind == "streams" and not each["read"]:

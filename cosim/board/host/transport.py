@@ -1,4 +1,4 @@
-"""What a way to a board has to offer."""
+"""The interface of ways to a board."""
 
 from __future__ import annotations
 

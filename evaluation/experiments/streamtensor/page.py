@@ -61,7 +61,7 @@ def page(results: Path) -> str:
         kept="{} to {} %".format(*KEPT),
         shown=SHOWN,
         rows_of_chunk=MAPPINGS[WITHIN].chunk,
-        part=f"{1e6 * MEGAHERTZ / float(_shown(tokens, 'part')['cycles']):,.0f}",
+        part=f"{1e6 * MEGAHERTZ / float(_shown(tokens, WITHIN)['cycles']):,.0f}",
         compiled=compiling.said(compiling.CAMPAIGN.read(results, "compile")),
         valued=_valued(valued.CAMPAIGN.read(results, "valued")),
         contexts=", ".join(row["past"] for row in _of_gpt2(tokens)),

@@ -45,6 +45,7 @@ from step_explore.fifos.sizing import Sizing as Sizing
 from step_explore.fifos.sizing import size_fifos as size_fifos
 from step_explore.fitting.fitting import fit as fit
 from step_explore.fitting.result import Fitted as Fitted
+from step_explore.placing.grid import Grid as Grid
 from step_explore.placing.placement import Placement as Placement
 from step_explore.placing.placement import place as place
 from step_explore.sweeps.sweep import Sweep as Sweep

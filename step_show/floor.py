@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
-from step.host.figures import BLUE, ORANGE
-from step.lowering.netlist import Channel
-from step_explore.placing.placement import Place, Placement
+from step.host.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
+from step_explore.placing.grid import MEMORY, NONE, PRODUCT, TRANSFER, VECTOR, Place
+from step_explore.placing.placement import Placement
 
 WIDEST = 6.0
-"""Width in points of the line that most channels share."""
+"""Width in points of the line that most channels share, or as many as there are tracks."""
+
+COLOURS = {PRODUCT: GREEN, VECTOR: SKY, MEMORY: PURPLE, TRANSFER: BLACK}
+"""Of places for a kind of unit, behind them."""
+
+
+def crowd(placement: Placement) -> str:
+    """A line on the borders between two places where most channels pass."""
+    most, tracks = max(placement.passing.values(), default=0), placement.grid.tracks
+    full = sum(count == most for count in placement.passing.values())
+    limit = "" if tracks is None else f" on {tracks:,} tracks"
+    return f"at most {most:,} channels side by side{limit}, between {full:,} pairs of places"
 
 
 def floor(placement: Placement, ax: Any) -> None:
     """Draw the floor of ``placement`` to the axes ``ax``: places with the names of their units, and between two places
-    a line as wide as channels pass there, which go along their column last."""
-    columns, rows = placement.grid
-    passing = Counter(step for each in placement.netlist.channels for step in _steps(placement, each))
-    most = max(passing.values(), default=1)
-    for ((x, y), (to_x, to_y)), count in passing.items():
-        ax.plot([x, to_x], [y, to_y], color=BLUE, linewidth=WIDEST * count / most, alpha=0.6, zorder=1)
+    a line as wide as channels pass there, red where all tracks are taken; dies are parted by dashes."""
+    grid = placement.grid
+    most = grid.tracks or max(placement.passing.values(), default=1)
+    for ((x, y), (to_x, to_y)), count in placement.passing.items():
+        colour = RED if count == grid.tracks else BLUE
+        ax.plot([x, to_x], [y, to_y], color=colour, linewidth=WIDEST * count / most, alpha=0.6, zorder=1)
     units: dict[Place, list[str]] = {}
     for name, place in placement.places.items():
         units.setdefault(place, []).append(name)
     ax.scatter(*zip(*units, strict=True), marker="s", s=30, color=ORANGE, zorder=2)
-    size = min(8, 40 / columns)
+    for letter in sorted({*"".join(grid.places)} - {NONE}):
+        places = [(x, y) for y, row in enumerate(grid.places) for x, each in enumerate(row) if each == letter]
+        ax.scatter(*zip(*places, strict=True), marker="s", s=90, color=COLOURS.get(letter, ORANGE), alpha=0.2, zorder=0)
+    for die in grid.dies:
+        ax.axhline(die - 0.5, color=BLACK, linestyle="--", linewidth=1, zorder=0)
+    size = min(8, 40 / grid.columns)
     for (x, y), names in units.items():
         text = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         ax.annotate(text, (x, y), (0, 5), textcoords="offset points", ha="center", fontsize=size, zorder=3)
-    ax.set(xlim=(-0.6, columns - 0.4), ylim=(rows - 0.4, -0.6), xlabel="column", ylabel="row", aspect="equal")
-    ax.set_title(f"{placement.title}, at most {most} channels side by side")
-
-
-def _steps(placement: Placement, channel: Channel) -> Iterator[tuple[Place, Place]]:
-    """The steps from place to place of ``channel``, each with its first place first."""
-    (x, y), (to_x, to_y) = (placement.places[end] for end in (channel.producer[0], channel.consumer[0]))
-    across = [(each, y) for each in range(x, to_x, 1 if to_x > x else -1)]
-    down = [(to_x, each) for each in range(y, to_y, 1 if to_y > y else -1)]
-    return (tuple(sorted(step)) for step in pairwise([*across, *down, (to_x, to_y)]))  # type: ignore[misc]
+    ax.set(xlim=(-0.6, grid.columns - 0.4), ylim=(grid.rows - 0.4, -0.6), xlabel="column", ylabel="row", aspect="equal")
+    ax.set_title(f"{placement.title};\n{crowd(placement)}")

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
-
-import click
 
 from step.host.figures import check_picture, drawn
 from step_cli.console import show, table, working
 from step_cli.files import save as write
-from step_cli.options import ProgramAndInputs, Written
+from step_cli.options import Count, ProgramAndInputs, Written
 from step_cli.verb import NATURAL, call, verb
 from step_explore.placing.placement import place
-from step_show.floor import floor
+from step_show.floor import crowd, floor
 
 
-def sides(text: str | None) -> tuple[int, int] | None:
-    """Columns and rows of ``COLSxROWS``."""
+def floor_of(text: str | None) -> tuple[int, int] | Path | None:
+    """Columns and rows of ``COLUMNSxROWS``, or the file of a grid."""
     if text is None:
         return None
-    if not re.fullmatch("[1-9][0-9]{0,3}x[1-9][0-9]{0,3}", text):
-        raise click.BadParameter(f"must be COLUMNSxROWS, as in 8x8, not {text!r}")
+    if not re.fullmatch("[0-9]{1,9}x[0-9]{1,9}", text):
+        return Path(text)
     columns, _, rows = text.partition("x")
     return int(columns), int(rows)
 
@@ -31,8 +30,11 @@ def sides(text: str | None) -> tuple[int, int] | None:
 def command(
     *,
     program: ProgramAndInputs,
-    grid: Annotated[str | None, "COLUMNSxROWS", sides, "Places. Default: the smallest square with room."] = None,
+    grid: Annotated[
+        str | None, "COLSxROWS|FILE", floor_of, "Places (default: the smallest square), or their file."
+    ] = None,
     hop: Annotated[int, NATURAL, "Registers on the way from a place to the next one."] = 1,
+    tracks: Annotated[Count, "The most channels that pass side by side between two places."],
     seed: Annotated[int, NATURAL, "Equal seeds give equal places."] = 0,
     save: Annotated[Written, "Write the fabric with the hops of its channels, for --fitted."],
     plot: Annotated[Written, "Draw the floor (.svg, .png or .pdf)."],
@@ -47,17 +49,16 @@ def command(
     if plot is not None:
         write(plot, drawn(lambda figure: floor(found, figure.add_subplot()), (8, 8), plot.suffix[1:]))
     steps = Counter(found.steps(each) for each in found.netlist.channels)
-    columns, rows = found.grid
     plain = {
         "program": found.program.name,
-        "grid": found.grid,
+        "grid": (found.grid.columns, found.grid.rows),
         "hop": hop,
         "cycles": found.cycles,
         "without": found.near,
+        "tried": found.tried,
+        "tracks": max(found.passing.values(), default=0),
         "places": found.places,
         "hops": dict(found.program.fabric.hops),
     }
-    title = (
-        f"{found.program.name} on {columns}x{rows}: {found.near:,} cycles without distance, {found.cycles:,} with it"
-    )
-    show(plain, [table(title, ("steps", "channels"), sorted(steps.items()))], save, plot)
+    title = f"{found.program.name} on {found.grid}: {found.near:,} cycles without distance, {found.cycles:,} with it"
+    show(plain, [table(title, ("steps", "channels"), sorted(steps.items())), crowd(found)], save, plot)

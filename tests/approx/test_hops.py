@@ -142,7 +142,7 @@ def test_jumps(block: int) -> None:
         compare(over, slowly)
         compare(through, slowly)
         jumped += over.ending.jumped > 0
-    assert jumped > 5
+    assert jumped > 2
 
 
 def test_a_deadlock_is_there_when_nothing_moves_any_more() -> None:

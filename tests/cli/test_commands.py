@@ -145,7 +145,7 @@ KNOWN = (
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, hop, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
-ALL = f"{KNOWN}, memory, machine, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR, hops.CHANNEL"
+ALL = f"{KNOWN}, memory, machine, mhz, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR, hops.CHANNEL"
 
 
 def test_a_short_name_of_a_setting_works_with_a_hint(step: Step) -> None:
@@ -206,7 +206,7 @@ SETTINGS = [
     ("stages=²", "stages must be an integer >= 1, not '²'"),
     ("stages=0", "stages must be an integer >= 1, not 0"),
     ("stages=1.5", "stages must be an integer >= 1, not '1.5'"),
-    ("stages=5", "stages must be at most 4, not 5"),
+    ("stages=9", "stages must be at most 8, not 9"),
     ("matmul_lanes=0", "matmul_lanes must be an integer >= 1, not 0"),
     ("vector_lanes=-1", "vector_lanes must be an integer >= 1, not -1"),
     ("channel_depth=1", "channel_depth must be an integer >= 2, not 1"),

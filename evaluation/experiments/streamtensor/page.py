@@ -14,7 +14,7 @@ from experiments.rows import RESULTS, ROOT, Row, read
 from experiments.said import filled, laid_out
 from experiments.streamtensor import ablations, cards, compiling, energy, layers, small, valued
 from experiments.streamtensor.models import GROUP
-from experiments.streamtensor.points import CAMPAIGN, MAPPINGS, MEGAHERTZ, PARTS, SHOWN, Point
+from experiments.streamtensor.points import CAMPAIGN, MAPPINGS, MEGAHERTZ, PARTS, SHOWN, WITHIN, Point
 from step import machines
 from step.host.files import write_atomically
 from step.programs.energy.model import PARTS as ENERGIES
@@ -60,8 +60,8 @@ def page(results: Path) -> str:
         rows=layers.ROWS,
         kept="{} to {} %".format(*KEPT),
         shown=SHOWN,
-        rows_of_chunk=MAPPINGS["chunks"].chunk,
-        part=f"{1e6 * MEGAHERTZ / float(_shown(tokens, 'part')['cycles']):,.0f}",
+        rows_of_chunk=MAPPINGS[WITHIN].chunk,
+        part=f"{1e6 * MEGAHERTZ / float(_shown(tokens, WITHIN)['cycles']):,.0f}",
         compiled=compiling.said(compiling.CAMPAIGN.read(results, "compile")),
         valued=_valued(valued.CAMPAIGN.read(results, "valued")),
         contexts=", ".join(row["past"] for row in _of_gpt2(tokens)),
@@ -74,7 +74,7 @@ def page(results: Path) -> str:
 
 def _of_gpt2(tokens: Sequence[Row]) -> list[Row]:
     """Rows of GPT-2 on the hardware that takes chunks, the shortest text first."""
-    return sorted((row for row in tokens if row["mapping"] == "chunks"), key=lambda row: int(row["past"]))
+    return sorted((row for row in tokens if row["mapping"] == WITHIN), key=lambda row: int(row["past"]))
 
 
 def _shown(tokens: Sequence[Row], mapping: str) -> Row:

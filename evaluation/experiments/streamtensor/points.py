@@ -18,7 +18,7 @@ from step.programs.prepare import prepare
 from step.running.result import RunResult
 from step_explore.areas.parts import parts_of
 from step_torch import Tiling
-from step_torch.generating import LanguageModel
+from step_torch.generating import SHOWING, SHOWING_SHARED, LanguageModel
 
 SHOWN = 128
 """Tokens in front of the one whose cycles are compared between models, and clocks."""
@@ -36,8 +36,10 @@ TOGETHER, WIDE = 4, 256
 class UnitChoice:
     """Units of a product, lanes of a vector unit, heads that are attended at once, and rows of a chunk of a prompt.
 
-    ``depth``: of the tiles of the head, None: all of it. ``fabric``: further parameters of the fabric. ``own``: lanes
-    of operators by how their names begin, where others wait for memory, or for a row.
+    ``depth``: of the tiles of the head, None: all of it. ``columns``: of a tile of weights. ``shared``: products of a
+    layer share the units. ``rows``: lanes of rows that are quantised. ``fabric``: further parameters of the fabric.
+    ``own``: lanes of operators by how their names begin, where others wait for memory, or for a row. ``links``: bytes
+    of links, likewise; without these links are wide around products.
     """
 
     units: int
@@ -45,8 +47,12 @@ class UnitChoice:
     heads: int
     chunk: int = 1
     depth: int | None = None
+    columns: int = 512
+    shared: bool = False
+    rows: int = WIDE // 4
     fabric: dict[str, Any] = field(default_factory=dict)
     own: dict[str, int] = field(default_factory=dict)
+    links: dict[str, int] = field(default_factory=dict)
 
 
 MAPPINGS = {
@@ -63,8 +69,25 @@ MAPPINGS = {
             **{f"quantized_linear_{at}_{which}": 32 for at in (1, 2, 3) for which in ("scaled", "sum")},
         },
     ),
+    "shared": UnitChoice(
+        *(8, 16, 1, 4),
+        depth=128,
+        columns=1024,
+        shared=True,
+        rows=32,
+        fabric={"outstanding": 31, "block_ram_words": 64},
+        own={"shared_product_": 1024, "shared_scaled": 128, "shared_sum": 128},
+        links={
+            **dict.fromkeys(("shared_product", "shared_load_weights", "shared_scaled", "shared_whole"), 2 * WIDE),
+            **{"shared_sum": 2 * WIDE, "shared_sums": 32},
+            **dict.fromkeys(("shared_load_scales", "linear_product", "load_linear"), WIDE),
+        },
+    ),
 }
-"""Of these, ``chunks`` takes prompts in chunks, on the hardware that writes, and ``part`` fits into the `U55C`."""
+"""Of these, ``chunks`` takes prompts in chunks, on the hardware that writes; ``part`` and ``shared``, which does so,
+too, fit into the `U55C`."""
+WITHIN = "shared"
+"""The mapping whose tokens and prompts are shown."""
 INSIDE = ("_product", "_flat", "_loop", "_gathered", "_all", "_scaled", "_sum")
 ATTENTION = ("_read_key", "_read_value", "_product", "_part", "_total")
 ROWS = ("_rows_magnitudes", "_rows_largest", "_rows_scaled", "_rows")
@@ -95,7 +118,8 @@ class Point:
 
 def tokens() -> Iterator[Point]:
     """Points of the tokens behind a prompt."""
-    yield from (Point("gpt2", "chunks", MEGAHERTZ, past) for past in CONTEXTS)  # type: ignore[arg-type]
+    yield from (Point("gpt2", WITHIN, MEGAHERTZ, past) for past in CONTEXTS)  # type: ignore[arg-type]
+    yield Point("gpt2", "chunks", MEGAHERTZ, SHOWN)  # type: ignore[arg-type]
     yield from (Point(model, "fast", MEGAHERTZ, SHOWN) for model in MODELS)  # type: ignore[arg-type]
     yield from (Point("gpt2", each, MEGAHERTZ, SHOWN) for each in ("part", "small"))  # type: ignore[arg-type]
     yield from (Point("gpt2", "fast", each, SHOWN) for each in CLOCKS)
@@ -103,7 +127,7 @@ def tokens() -> Iterator[Point]:
 
 def prompts() -> Iterator[Point]:
     """Points of prompts."""
-    yield from (Point("gpt2", "chunks", MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
+    yield from (Point("gpt2", WITHIN, MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
 
 
 def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
@@ -111,8 +135,9 @@ def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
     chosen, memory = MAPPINGS[mapping], machines.U55C.at(megahertz, together=TOGETHER)
     fabric = FabricConfig(matmul_lanes=512, vector_lanes=chosen.lanes, memory=memory, machine="U55C", **chosen.fabric)
     tiling = Tiling(
-        columns=512, depth=chosen.depth, side_by_side=chosen.units, sum="fused", cache_rows=16, heads=chosen.heads
-    )
+        columns=chosen.columns, depth=chosen.depth, side_by_side=chosen.units, shared=chosen.shared, sum="fused",
+        cache_rows=16, heads=chosen.heads,
+    )  # fmt: skip
     return tiling, fabric
 
 
@@ -120,13 +145,16 @@ def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
 def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, Program]:
     """The program that writes a token, on hardware with wide links where products are."""
     (tiling, fabric), loaded = mapped(mapping, megahertz), MODELS[model].loaded()
-    chunk, first = MAPPINGS[mapping].chunk, replace(MODELS[model], layers=2).loaded()
+    chunk, layers = MAPPINGS[mapping].chunk, SHOWING_SHARED if tiling.shared else SHOWING
+    first = replace(MODELS[model], layers=layers).loaded()
 
     def short(fabric: FabricConfig) -> Graph:
-        return first.program([0] * (1 + 2 * chunk), 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk).graph
+        return first.program(
+            [0] * (1 + layers * chunk), 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk
+        ).graph
 
     plain = short(fabric)
-    fabric = replace(fabric, lanes=lanes_of(plain, mapping), links=links_of(plain))
+    fabric = replace(fabric, lanes=lanes_of(plain, mapping), links=links_of(plain, mapping))
     made = loaded._program(tiling, fabric, 1, chunk, values=False, is_drawn=False, with_scores=False)
     depths = {
         each.name: max(WAITING, each.depth)
@@ -136,14 +164,19 @@ def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, P
     return loaded, replace(made, graph=replace(made.graph, depths=short(fabric).depths | depths))
 
 
-def links_of(graph: Graph) -> dict[str, int]:
-    names = [each.name for each in graph]
+def links_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
+    """Bytes of the links of operators."""
+    names, own = [each.name for each in graph], MAPPINGS[mapping].links
+    attention = [each for each in names if each.startswith("attention_cache") and each.endswith(ATTENTION)]
+    attention += [each for each in names if each.startswith(("attention_last_", "attention_append_"))]
+    if own:
+        found = {each: count for start, count in own.items() for each in names if each.startswith(start)}
+        return found | dict.fromkeys(attention, WIDE)
     products = [each for each in names if each.startswith("quantized_linear")]
     wide = [each for each in products if each.endswith(ROWS)]
     wide += [each for each in products if "_rows" not in each and any(part in each for part in INSIDE)]
-    wide += [each for each in names if each.startswith("attention_cache") and each.endswith(ATTENTION)]
-    wide += [each for each in names if each.startswith(("load_quantized", "attention_last_", "attention_append_"))]
-    return dict.fromkeys(wide, WIDE)
+    wide += [each for each in names if each.startswith("load_quantized")]
+    return dict.fromkeys([*wide, *attention], WIDE)
 
 
 def lanes_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
@@ -152,7 +185,8 @@ def lanes_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
     names = [each.name for each in graph if each.operator.function is not None]
     products = [each for each in names if each.startswith("quantized_linear")]
     scaled = (each for each in products if "_rows" not in each and ("_scaled" in each or "_sum" in each))
-    found = dict.fromkeys((*scaled, *(each for each in products if each.endswith(ROWS))), WIDE // 4)
+    found = dict.fromkeys(scaled, WIDE // 4)
+    found |= dict.fromkeys((each for each in products if each.endswith(ROWS)), MAPPINGS[mapping].rows)
     attending = (each for each in names if each.startswith("attention_cache") and each.endswith(("_product", "_part")))
     heads = (each for each in names if each.startswith("linear_product"))
     found |= dict.fromkeys((*attending, *heads), ATTENDING)
@@ -162,8 +196,8 @@ def lanes_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
 
 
 def _run(point: Point, count: int) -> RunResult:
-    model, program = _program(point.model, point.mapping, point.megahertz)
-    batch = model.batch([0] * point.prompt, count, past=point.past, chunk=MAPPINGS[point.mapping].chunk)
+    (model, program), chosen = _program(point.model, point.mapping, point.megahertz), MAPPINGS[point.mapping]
+    batch = model.batch([0] * point.prompt, count, past=point.past, chunk=chosen.chunk, shared=chosen.shared)
     program = replace(program, inputs={**program.inputs, **batch.inputs(None, None)})
     return approx.run(program.graph, program.inputs, program.fabric, values="control", engine="compiled")
 

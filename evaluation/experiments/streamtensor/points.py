@@ -18,7 +18,7 @@ from step.programs.prepare import prepare
 from step.running.result import RunResult
 from step_explore.areas.parts import parts_of
 from step_torch import Tiling
-from step_torch.generating import SHOWING, SHOWING_SHARED, LanguageModel
+from step_torch.generating import SHOWING, LanguageModel
 
 SHOWN = 128
 """Tokens in front of the one whose cycles are compared between models, and clocks."""
@@ -28,6 +28,10 @@ CLOCKS = (150, 100)
 """Megahertz of GPT-2 besides those of the machine, `MEGAHERTZ`: at a slower clock memory has more bytes a cycle."""
 MEGAHERTZ = machines.U55C.megahertz
 PROMPTS = (32, 64, 128, 256)
+OTHERS = ("qwen", "llama", "gemma")
+"""Models of which prompts up to `SHOWN` tokens are measured, and the tokens behind."""
+OWN = {"gemma": "more"}
+"""Mappings of their own that these have for it."""
 TOGETHER, WIDE = 4, 256
 """Pseudo channels behind a port, and bytes of the links of products."""
 
@@ -36,18 +40,19 @@ TOGETHER, WIDE = 4, 256
 class UnitChoice:
     """Units of a product, lanes of a vector unit, heads that are attended at once, and rows of a chunk of a prompt.
 
-    ``depth``: of the tiles of the head, None: all of it. ``columns``: of a tile of weights. ``shared``: products of a
-    layer share the units. ``rows``: lanes of rows that are quantised. ``fabric``: further parameters of the fabric.
-    ``own``: lanes of operators by how their names begin, where others wait for memory, or for a row. ``links``: bytes
-    of links, likewise; without these links are wide around products.
+    ``columns``: most of a tile; those of a product are joined in memory where they are whole links. ``depth``: of the
+    tiles of the head, None: all of it. ``shared``: products of a layer share the units. ``rows``: lanes of rows that
+    are quantised. ``fabric``: further parameters of the fabric. ``own``: lanes of operators by how their names begin,
+    where others wait for memory, or for a row. ``links``: bytes of links, likewise; without these links are wide around
+    products.
     """
 
     units: int
     lanes: int
     heads: int
     chunk: int = 1
-    depth: int | None = None
     columns: int = 512
+    depth: int | None = None
     shared: bool = False
     rows: int = WIDE // 4
     fabric: dict[str, Any] = field(default_factory=dict)
@@ -59,6 +64,7 @@ MAPPINGS = {
     "fast": UnitChoice(8, 32, 2),
     "small": UnitChoice(4, 16, 1),
     "chunks": UnitChoice(8, 32, 4, 8),
+    "more": UnitChoice(16, 32, 4, 8, columns=256),
     "part": UnitChoice(
         *(4, 32, 1),
         depth=128,
@@ -84,8 +90,8 @@ MAPPINGS = {
         },
     ),
 }
-"""Of these, ``chunks`` takes prompts in chunks, on the hardware that writes; ``part`` and ``shared``, which does so,
-too, fit into the `U55C`."""
+"""Of these, ``chunks`` takes prompts in chunks, on the hardware that writes, ``more`` does so with more units; ``part``
+and ``shared``, which takes prompts so, too, fit into the `U55C`."""
 WITHIN = "shared"
 """The mapping whose tokens and prompts are shown."""
 INSIDE = ("_product", "_flat", "_loop", "_gathered", "_all", "_scaled", "_sum")
@@ -123,11 +129,14 @@ def tokens() -> Iterator[Point]:
     yield from (Point(model, "fast", MEGAHERTZ, SHOWN) for model in MODELS)  # type: ignore[arg-type]
     yield from (Point("gpt2", each, MEGAHERTZ, SHOWN) for each in ("part", "small"))  # type: ignore[arg-type]
     yield from (Point("gpt2", "fast", each, SHOWN) for each in CLOCKS)
+    yield from (Point(model, OWN.get(model, "chunks"), MEGAHERTZ, SHOWN) for model in OTHERS)  # type: ignore[arg-type]
 
 
 def prompts() -> Iterator[Point]:
     """Points of prompts."""
     yield from (Point("gpt2", WITHIN, MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
+    others = ((model, OWN.get(model, "chunks"), count) for model in OTHERS for count in PROMPTS if count <= SHOWN)
+    yield from (Point(model, mapping, MEGAHERTZ, prompt=count) for model, mapping, count in others)  # type: ignore[arg-type]
 
 
 def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
@@ -144,28 +153,23 @@ def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
 @cache
 def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, Program]:
     """The program that writes a token, on hardware with wide links where products are."""
-    (tiling, fabric), loaded = mapped(mapping, megahertz), MODELS[model].loaded()
-    chunk, layers = MAPPINGS[mapping].chunk, SHOWING_SHARED if tiling.shared else SHOWING
-    first = replace(MODELS[model], layers=layers).loaded()
+    (tiling, fabric), loaded, chunk = mapped(mapping, megahertz), MODELS[model].loaded(), MAPPINGS[mapping].chunk
 
-    def short(fabric: FabricConfig) -> Graph:
-        return first.program(
-            [0] * (1 + layers * chunk), 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk
-        ).graph
+    def program(of: LanguageModel, fabric: FabricConfig) -> Program:
+        return of.program([0], 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk)
 
-    plain = short(fabric)
-    fabric = replace(fabric, lanes=lanes_of(plain, mapping), links=links_of(plain, mapping))
-    made = loaded._program(tiling, fabric, 1, chunk, values=False, is_drawn=False, with_scores=False)
+    plain = program(loaded.first(SHOWING), fabric).graph
+    made = program(loaded, replace(fabric, lanes=lanes_of(plain, mapping), links=links_of(plain, mapping)))
     depths = {
         each.name: max(WAITING, each.depth)
         for each in lower(made.graph, made.fabric).channels
         if each.name.startswith("attention")
     }
-    return loaded, replace(made, graph=replace(made.graph, depths=short(fabric).depths | depths))
+    return loaded, replace(made, graph=replace(made.graph, depths={**(made.graph.depths or {}), **depths}))
 
 
 def links_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
-    """Bytes of the links of operators."""
+    """Bytes of the links of products, of attention, and of what brings their weights, keys and values."""
     names, own = [each.name for each in graph], MAPPINGS[mapping].links
     attention = [each for each in names if each.startswith("attention_cache") and each.endswith(ATTENTION)]
     attention += [each for each in names if each.startswith(("attention_last_", "attention_append_"))]

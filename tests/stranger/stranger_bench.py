@@ -266,7 +266,7 @@ async def register_resets(dut: Any) -> None:
     """A reset by register anywhere in a run, while memory lives on: nothing strays, and the next run is right."""
     async with board(dut) as host:
         whole = await host.right()
-        for at in range(0, whole + 40, max(1, whole // int(os.environ.get("RESETS", 8)))):
+        for at in range(0, whole + 40, max(1, whole // 5)):
             host.memory.latency, host.memory.share = at % 3 * 20, at % 4 / 5
             host.memory.fill()
             await host.start()

@@ -28,9 +28,10 @@ from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
-from step.running.backend import Backend, checked_options
+from step.running.backend import Backend
 from step.running.contracts import ShapeChecks, symbol_checks, timed_checks
 from step.running.interpreter import OnToken
+from step.running.options import checked_options
 from step.running.result import RunResult
 
 

@@ -15,13 +15,14 @@ from sim_approx.engine.record import Counted
 from sim_approx.running.model_run import ModelRun
 from step.errors import InputError
 from step.host.progress import Progress, silent
-from step.language.parameters import settled
+from step.language.parameters import Count, settled
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.prepare import Inputs, Openable, open_program, prepare
-from step.running.backend import Count, Run, options_for
+from step.running.backend import Run
+from step.running.options import options_for
 from step.running.profile import RunProfile
 from step.running.result import RunResult
 

@@ -15,7 +15,7 @@ from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.lowerings.elementwise import cast
-from step_torch.lowerings.shared import SharedUnits
+from step_torch.lowerings.shared import SharedUnits, of_same_rows
 from step_torch.ragged import filled
 from step_torch.rounds import EveryLayer, KeptState
 from step_torch.sampling import DRAWN
@@ -149,6 +149,10 @@ class DecodingLoops:
             each, most_of_it = (self.each, self._each(f"most_{name}")) if name in of_rows else ([], [])
             all_of_it = graph.source(name, element, [most, *most_of_it])
             found[name] = all_of_it.until(flags.stream, name=f"{name}_now").assume_shape([self.rounds, *each])
+        if self.importer.tiling.shared:
+            each = graph.symbol("most_turns", ragged=True), graph.symbol("turns_of_round", ragged=True)
+            turn = graph.source("turn", Selector(len(of_same_rows(self.model.parts.layer))), [most, each[0]])
+            found["turn"] = turn.until(flags.stream, name="turn_now").assume_shape([self.rounds, each[1]])
         (always,) = found["quiet"].partition(found["quiet"], targets=1, name="always")
         another = graph.reassemble([always, self.goes_on.stream], found["asked"], order="index", name="another_each")
         flags.close(another.flatten(0, 1, name="another_round").assume_shape([self.rounds]))
@@ -193,8 +197,9 @@ class DecodingLoops:
         at.values.update((parts.states[new], each.now) for new, each in states.items())
         at.lower(parts.tables)
         if at.tiling.shared:
-            sources.units = SharedUnits(at, sources, parts.layer)
-        at.values[parts.row_in] = sources.for_several(replace(row, stream=stream, layout=replace(row.layout, rows=rows)))
+            sources.units = SharedUnits(at, sources, parts.layer, schedule["turn"])
+        layout = replace(row.layout, rows=rows)
+        at.values[parts.row_in] = sources.for_several(replace(row, stream=stream, layout=layout))
         at.lower(parts.layer)
         result = self._row(parts.row_out, rows)
         stream, layout = result.stream, result.layout

@@ -125,7 +125,7 @@ def quantize(
     expect(kept or found or experts, f"{says}: parts that are nn.Linear, or Conv1D of transformers, are", InputError)
     for path, (matrices, *_) in experts.items():
         for each in matrices:
-            _check(path, *each.shape[1:], weights, group)
+            _check(path, each.shape[1], each.shape[2], weights, group)
     for path, layer in kept.items():
         module.set_submodule(path, QuantizedLinear.of(*layer))
     for path, (_, matrix) in found.items():

@@ -44,7 +44,8 @@ class EveryLayer(Sources):
     chunk: int = 1
 
     def __post_init__(self) -> None:
-        room = self.chunk + 1  # all rows begin before the first one is done
+        by_row = self.first is not None and self.rows is None
+        room = self.chunk * (2 * IN_LAYER if by_row else 1) + 1  # all rows begin before the first one is done
         self.places = self.length if self.first is None else self.length.buffered(room)
         self.every = self.places.flatten(0, 1, name="length_of_row") if self.places.rank else self.places
         self.chunk_number, is_chunk = self.number, self.first is not None
@@ -56,7 +57,8 @@ class EveryLayer(Sources):
                 self.every = self.every.assume_shape(self.reference.shape)
                 self.numbers = dict.fromkeys(self.numbers, self.every)
                 each = self.number.reshape(1, name="layer_of_chunk")[0].expand(self.places, name="layer_of_rows")
-                self.number = each.flatten(0, 1, name="layer_of_row").assume_shape(self.every.shape)
+                each = each.flatten(0, 1, name="layer_of_row").assume_shape(self.every.shape)
+                self.number = each.buffered(room)
 
     @property
     def rows_of_chunk(self) -> Dim:
@@ -94,7 +96,7 @@ class EveryLayer(Sources):
         """Rows wait for the last reader, while other chunks go on to the first one."""
         if self.first is None or not isinstance(value, Value) or value.layout.rows != self.rows:
             return value
-        return replace(value, stream=value.stream.buffered(IN_LAYER * (1 if self.in_tiles else self.chunk)))
+        return replace(value, stream=value.stream.buffered(2 * IN_LAYER * self.chunk if self.is_by_row else IN_LAYER))
 
     def for_rows(self, value: Value) -> Value:
         """The same for every row of a chunk."""

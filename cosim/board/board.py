@@ -26,7 +26,8 @@ from step.lowering.registers import PATIENCE
 from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.programs.program import Program
-from step.running.backend import Run, options_for
+from step.running.backend import Run
+from step.running.options import options_for
 from step.running.result import RunResult, Status
 
 START, RESET, IDLE = 1, 2, 2

@@ -177,8 +177,7 @@ def _host_tables(tables: Tables) -> dict[str, Any]:
     """Names, shapes and types of tensors and streams, by their numbers in the driver.
 
     ``tile`` and ``tile_bytes`` are of a tensor in its first image. The shape of a tensor that only the run tells begins
-    with 0. An extent is None where a length says it, and the rows
-    of a part are 0 there.
+    with 0. An extent is None where a length says it, and the rows of a part are 0 there.
     """
     tensors, streams = [], []
     for tensor in tables.tensors:
@@ -186,15 +185,15 @@ def _host_tables(tables: Tables) -> dict[str, Any]:
         shape = (tensor.outer, tensor.height, tensor.width) if declared is None else declared.shape
         kind = {"read": declared is not None, "stored": tensor.is_stored}
         tile = next(iter(tensor.tilings.values()))
-        lies = {"tile": list(tile.shape), "tile_bytes": tables.tile_bytes(tile)}
-        lies |= {"images": [tables.design.board.images[at].name for at in tensor.tilings]}
-        told = {"name": tensor.name, "shape": list(shape), "dtype": tensor.access.tile.dtype.name}
-        tensors.append({**told, **kind, **lies})
+        images = [tables.design.board.images[at].name for at in tensor.tilings]
+        lies = {"images": images, "tile": list(tile.shape), "tile_bytes": tables.tile_bytes(tile)}
+        dtype = tensor.access.tile.dtype.name
+        tensors.append({"name": tensor.name, "shape": list(shape), "dtype": dtype, **kind, **lies})
     for stream in tables.streams:
         plan, elements = stream.stream.plan, list[Any](leaves(stream.element))
         kinds = ["SELECTOR" if isinstance(each, Selector) else each.dtype.name for each in elements]
         parts = [(each.rows, each.columns, kind) for each, kind in zip(stream.parts, kinds, strict=False)]
-        told = {"name": stream.name, "read": stream.stream.is_source, "stored": False}
+        told: dict[str, Any] = {"name": stream.name, "read": stream.stream.is_source, "stored": False}
         told |= {"images": [f"{stream.name}_{part}" for part in plan.parts]}
         streams.append({**told, "extents": list(plan.extents), "rows": plan.rows, "parts": parts})
     return {"fabric": tables.name, "tensors": tensors, "streams": streams}

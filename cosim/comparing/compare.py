@@ -28,9 +28,9 @@ from step.programs.data.equality import same
 from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
 from step.programs.program import Program
 from step.programs.tables import table
-from step.running.backend import options_for
 from step.running.expectation import deviation
 from step.running.interpreter import meaning
+from step.running.options import options_for
 from step.running.result import ChannelEvents, OperatorResult
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from experiments import queues
 from experiments.beyond import arrivals, mixtures
+from experiments.distance import points as distance
 from experiments.fabric import dram, memories, products, record, worst
 from experiments.fabric.explained import FILE as EXPLAINED
 from experiments.published import rows as published
@@ -21,7 +22,7 @@ CAMPAIGNS: tuple[Experiment, ...] = (
     *(published.CAMPAIGN, queues.CAMPAIGN),
     *(record.CAMPAIGN, memories.CAMPAIGN, dram.CAMPAIGN, products.CAMPAIGN, worst.CAMPAIGN),
     *(mixtures.CAMPAIGN, arrivals.CAMPAIGN, streamtensor.CAMPAIGN, small.CAMPAIGN, valued.CAMPAIGN, layers.CAMPAIGN),
-    *(compiling.CAMPAIGN, energy.CAMPAIGN, ablations.CAMPAIGN, cards.CAMPAIGN),
+    *(distance.CAMPAIGN, compiling.CAMPAIGN, energy.CAMPAIGN, ablations.CAMPAIGN, cards.CAMPAIGN),
 )
 FILES: dict[str, tuple[Experiment, str]] = {
     each.file(Path(), figure).stem: (each, figure) for each in CAMPAIGNS for figure in each.figures

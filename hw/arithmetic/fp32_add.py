@@ -22,7 +22,7 @@ class Fp32Add(Staged):
     """
 
     cuts = (
-        *((), (2,), (1, 3), (1, 2, 3), (1, half(2), 2, 3), (1, half(2), 2, 3, half(4))),
+        *((), (2,), (1, 3), (1, 2, 3), (1, 2, 3, half(4)), (1, half(2), 2, 3, half(4))),
         *((half(1), 1, half(2), 2, 3, half(4)), (half(1), 1, half(2), 2, half(3), 3, half(4))),
     )
 
@@ -136,13 +136,12 @@ class Fp32Add(Staged):
         change = Cat(x.longer | x.shorter, x.shorter.replicate(8))
         m.d.comb += far.eq(Cat(x.kept, x.exponent) + Cat(x.up, C(0, 22), change))
         normal, zeros = normalised(m, x.difference, 2, 1)
-        zeros = Cat(zeros, x.zeros)
-        kept = x.only("sign", "subtract", "exponent", "zero", "infinite", "nan", "near")
-        x = self.within(m, 4, **kept, far=far, normal=normal, zeros=zeros)
-        far, normal = x.far, x.normal
         exponent = Signal(9)
         # One less, and less the zeros.
-        m.d.comb += exponent.eq(x.exponent + Cat(~x.zeros, C(15, 4)))
+        m.d.comb += exponent.eq(x.exponent + Cat(~Cat(zeros, x.zeros), C(15, 4)))
+        kept = x.only("sign", "subtract", "zero", "infinite", "nan", "near")
+        x = self.within(m, 4, **kept, far=far, normal=normal, exponent=exponent)
+        far, normal, exponent = x.far, x.normal, x.exponent
         cancelled = ~normal[23]
         underflow = cancelled | exponent[8] | ~exponent.any()
         zero = x.zero | (x.near & underflow)

@@ -169,11 +169,11 @@ def top_text(structure: Structure, *, generic: bool = True) -> str:
     names, lines = structure.names, [f"module {structure.name} ("]
     attributes = _interface_attributes(structure)
     lines += separated(
-        f"{attributes.get(name, '')}  {direction} wire {_range(width)}{name}"
+        f"{attributes.get(name, '')}  {direction} wire {range_text(width)}{name}"
         for name, (direction, width) in structure.all_ports.items()
     )
     lines.append(");")
-    lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
+    lines += [f"  wire {range_text(width)}{name};" for name, width in structure.wires.items()]
     for instance in structure.instances:
         module = instance.component.reference if generic else instance.component.module_name
         reset = instance.connections.get("rst", names.active(names.reset))
@@ -216,7 +216,8 @@ def _constant(value: int, width: int) -> str:
     return f"{width}'h{value:x}"
 
 
-def _range(width: int) -> str:
+def range_text(width: int) -> str:
+    """The range of a signal of ``width`` bits, and a space; nothing for one bit."""
     return f"[{width - 1}:0] " if width > 1 else ""
 
 

@@ -15,6 +15,8 @@ Sizes = Mapping[str, Fraction | int]
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 """Prefixes of the SI, by their powers of ten."""
 
+PICO, NANO, MILLI = 1e-12, 1e-9, 1e-3
+
 LARGE: Sizes = {
     **{letter: 10**power for power, letter in PREFIXES.items() if 0 <= power <= 12},
     "K": 1000,

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, get_origin
 
 from step.errors import FabricError, expect
-from step.host.amounts import BYTES, BYTES_A_CYCLE, counted
+from step.host.amounts import BYTES, BYTES_A_CYCLE, MEGAHERTZ, counted
 from step.language.arguments import Checked
-from step.language.parameters import Within, parameter_types, settle_parameters
+from step.language.parameters import Within, parameter_types, settle_parameters, settled
 from step.language.stream import Hops
 from step.lowering.bus import BusConfig
 from step.lowering.by_operator import LINKS, OWNERS, ByOperator, Lanes, LinkBytes
@@ -31,6 +31,9 @@ BANDWIDTH = f"{MEMORY}.bandwidth"
 MACHINE = "machine"
 """A part with its memory and clock, ``U55C`` or ``U55C@150MHz``: what `FabricConfig.on` replaces."""
 
+MHZ = "mhz"
+"""The clock; that of a fabric with DRAM is `memory.dram.fabric_ps`."""
+
 MASTERS = f"{MEMORY}.masters"
 """AXI4 buses that memory ports share; what else there is of them stands in `memory.bus`."""
 
@@ -39,8 +42,12 @@ WITH_UNIT = re.compile(r"[0-9.]+ ?[^0-9. ][^0-9]*")
 OWN = tuple(OWNERS)
 """Parameters that are numbers by the names of operators, or of channels."""
 
-OPTIONAL: Mapping[str, Any] = {MACHINE: None, "hop": 0}
+OPTIONAL: Mapping[str, Any] = {MACHINE: None, "hop": 0, MHZ: None}
 """Parameters of which files do not speak where they have these values."""
+
+
+Clock = Annotated[float, Within(1, 10**4)]
+"""MHz."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,8 @@ class FabricConfig(metaclass=Checked):
     width of the operator that fills them.
     ``hops``: hops of single channels by their name, over all others: ``{"gate": 3, "x_broadcast.1": 0}``.
     ``machine``: None, or the name of the machine (`step.machines`) that areas are compared with.
+    ``mhz``: clock by which cycles are time, stated or measured (``step synth``); with DRAM it is that of
+    ``memory.dram.fabric_ps``.
 
     Raises `FabricError` for parameters that no fabric has.
 
@@ -99,6 +108,7 @@ class FabricConfig(metaclass=Checked):
     links: Mapping[str, int] = field(default_factory=dict)
     hops: Mapping[str, int] = field(default_factory=dict)
     machine: str | None = None
+    mhz: Clock | None = None
 
     def __post_init__(self) -> None:
         for kind in OWN:
@@ -106,10 +116,26 @@ class FabricConfig(metaclass=Checked):
         settle_parameters(self)
         if self.machine is not None:
             machine_of(self.machine)
+        if self.mhz is not None and self.memory.dram is not None:
+            period = self.memory.dram.fabric_ps
+            raise FabricError(
+                f"mhz is {10**6 / period:g} by memory.dram.fabric_ps = {period}: leave it out, or change that"
+            )
         if self.scratchpad_bytes % self.page_bytes:
             raise FabricError(
                 f"scratchpad_bytes must be a multiple of page_bytes = {self.page_bytes}, not {self.scratchpad_bytes}"
             )
+
+    def seconds(self, cycles: int) -> float | None:
+        """Time of so many ``cycles``; None where no clock is stated.
+
+        >>> step.FabricConfig(mhz=100).seconds(250), step.FabricConfig.on("U55C", 250).seconds(250)
+        (2.5e-06, 1e-06)
+        """
+        dram = self.memory.dram
+        if dram is not None:
+            return cycles * dram.fabric_ps / 10**12
+        return None if self.mhz is None else cycles / (self.mhz * 10**6)
 
     def of(self, operator: str, link_bytes: int) -> FabricConfig:
         """The fabric with the ``lanes`` of ``operator`` for whatever it does, and words of ``link_bytes``."""
@@ -138,7 +164,7 @@ class FabricConfig(metaclass=Checked):
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, as saved with a program; without a bus, a machine or hops, it does not speak of them."""
+        """Plain data, as saved with a program; without a bus, a machine, a clock or hops, it does not speak of them."""
         data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: asdict(self.memory)}
         if self.memory.bus is None:
             del data[MEMORY]["bus"]
@@ -178,6 +204,16 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
             machine, megahertz = machine_of(text)
             data |= {MACHINE: machine.name, MEMORY: asdict(machine.at(megahertz))}
             continue
+        if name == MHZ:
+            if data[MACHINE] is not None:
+                raise FabricError(f"the clock of a machine is said with it: {MACHINE}={data[MACHINE]}@{text.strip()}")
+            megahertz = MEGAHERTZ.amount(text, name, FabricError)
+            if (dram := data[MEMORY]["dram"]) is None:
+                data[MHZ] = megahertz
+            else:
+                settled(megahertz, Clock, name, FabricError)
+                data[MEMORY]["dram"] = {**dram, "fabric_ps": round(10**6 / megahertz)}
+            continue
         if name == BANDWIDTH:
             memory = MemoryConfig.from_json(data[MEMORY])
             data[MEMORY]["channels"] = memory.of_bandwidth(_positive(name, text)).channels
@@ -192,7 +228,7 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
         known = (groups and groups[0] in OWN) or (isinstance(target, dict) and target.get(leaf) is not None)
         if not known or isinstance(target.get(leaf), dict):
             single = (f"{kind}.{of.upper()}" for kind, of in OWNERS.items())
-            raise unknown("fabric", name, [*_names(data), MEMORY, MACHINE, BANDWIDTH, MASTERS, *single])
+            raise unknown("fabric", name, [*_names(data), MEMORY, MACHINE, MHZ, BANDWIDTH, MASTERS, *single])
         target[leaf] = _value(name, text, groups == [LINKS] or leaf.endswith("bytes"))
     return FabricConfig.from_json(data)
 

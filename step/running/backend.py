@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from step.errors import EnvironmentProblem, InputError, RegistrationError, SimulationError, UnknownName, expect, needing
+from step.host.amounts import PICO
 from step.host.names import unknown
-from step.host.nearest import did_you_mean
-from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.host.watching import watched
-from step.language.parameters import Count, Within, settled
+from step.language.parameters import settled
 from step.lowering.fabric import FabricConfig
 from step.programs.energy.model import Energy
 from step.programs.metrics import Metrics, metrics_of
@@ -26,26 +25,11 @@ from step.programs.program import Program
 from step.programs.tables import Columns, table
 from step.running.expectation import Deviation, deviation
 from step.running.interpreter import bind, interpreted
+from step.running.options import options_for
 from step.running.output import ACTIVITIES, Output, activities, outputs_of
 from step.running.result import RunResult
 
 GROUP = "step.backends"
-
-
-OPTIONS: Mapping[str, Any] = {
-    **dict.fromkeys(("max_cycles", "jobs", "threads", "search", "intervals", "choices"), Count),
-    **dict.fromkeys(("events", "jump", "optimize", "bound", "record"), bool),
-    **dict.fromkeys(("progress", "timing_of", "on_token"), Callable),
-    **dict.fromkeys(("depths", "arrivals"), Mapping),
-    **dict.fromkeys(("seed", "latency", "base"), Annotated[int, Within(0)]),
-    "watchdog": Annotated[int, Within(0, (1 << 32) - 1)],
-    "pauses": Annotated[float, Within(0, 0.9)],
-    "values": Literal["control", "all"],
-    "engine": Literal["compiled", "python"],
-}
-"""What each option of a run may be, by its name, whoever takes it."""
-FILES: Mapping[str, Sequence[str]] = {"waves": (".vcd", ".fst")}
-"""The options that are files, with their endings."""
 
 
 @dataclass(frozen=True)
@@ -110,30 +94,6 @@ def able(option: str) -> list[str]:
     return found
 
 
-def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """``options`` as they can be, but for those that are None, which are not given; raises `InputError`."""
-    given = {name: value for name, value in options.items() if value is not None}
-    return {
-        name: named_file(value, name, *FILES[name])
-        if name in FILES
-        else settled(value, OPTIONS.get(name, Any), name, InputError)
-        for name, value in given.items()
-    }
-
-
-def options_for(taker: Callable[..., Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """`checked_options` for ``taker``, which is called ``what``; raises `InputError` for those it does not take."""
-    parameters = inspect.signature(taker).parameters.values()
-    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
-    if any(each.kind is each.VAR_KEYWORD for each in parameters):
-        known += options
-    for name, value in options.items():
-        if name not in known and value is not None:
-            takes = f"{did_you_mean(name, known)}it takes {', '.join(known) or 'none'}"
-            raise InputError(f"{name} has no effect on {what}; {takes}")
-    return checked_options(options)
-
-
 def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -> Callable[[Prepared], RunResult]:
     """The back end ``name`` with ``options``, of which None are not given, and which is told of ``progress``.
 
@@ -168,6 +128,19 @@ class Run:
         if not self.result.cycles:
             raise InputError(f"a run on the back end {self.backend} has no cycles; {' and '.join(able('timed'))} have")
         return self.result.cycles
+
+    @property
+    def seconds(self) -> float:
+        """Time of the run at the clock of its fabric; raises `InputError` where nobody states that."""
+        found = self.program.fabric.seconds(self.cycles)
+        if found is None:
+            raise InputError(f"the fabric of {self.program.name} has no clock; state one: FabricConfig(mhz=100)")
+        return found
+
+    @property
+    def watts(self) -> float:
+        """`energy` by `seconds`; raises what these do."""
+        return float(self.energy.total) * PICO / self.seconds
 
     @cached_property
     def outputs(self) -> dict[str, Output]:

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from step.errors import InputError
-from step.host.amounts import quantity
 from step_cli.console import show, table, warn, working
 from step_cli.options import Count, Jobs, Names, Per, Plot, ProgramAndInputs, Rows, Scheduler, Tokens, parse_axes
 from step_cli.verb import NATURAL, Default, Note, call, verb
 from step_explore.sweeps.axis import Value
-from step_explore.sweeps.row import NUMBERS, PER_TOKEN, PICO, Row
+from step_explore.sweeps.row import CLOCKED, NUMBERS, PER_TOKEN, Measure, Row
 from step_explore.sweeps.sweep import OBJECTIVES, Sweep, sweep
 
 SHOWN = {name: NUMBERS[name] for name in ("cycles", PER_TOKEN, *NUMBERS) if NUMBERS[name].heading}
 """Measures of a row that are shown, in this order."""
 
-OPTIONAL = (PER_TOKEN, "useful_flops_per_cycle")
-"""Measures that are shown where they say something: tokens, and padding."""
+OPTIONAL = (PER_TOKEN, "useful_flops_per_cycle", *CLOCKED)
+"""Measures that are shown where they say something: tokens, padding, and what needs a clock."""
 
 
 @verb
@@ -84,7 +83,7 @@ def _points(found: Sweep, front: set[int]) -> Iterator[str]:
     headings = ("", *names, "status", *(each.heading for each in shown.values()), "bound by")
     rows = []
     for row in found.rows:
-        numbers = [_shown(getattr(row, name), each.unit) for name, each in shown.items()]
+        numbers = [_shown(getattr(row, name), each) for name, each in shown.items()]
         point = [str(row.point[name]) for name in names]
         rows.append(("*" if id(row) in front else "", *point, row.status, *numbers, row.bound))
     yield table(title, headings, rows, names=("status", "bound by"), keys=1 + len(names))
@@ -95,11 +94,9 @@ def _differs(name: str, rows: Sequence[Row]) -> bool:
     return any(getattr(row, name) not in (None, row.flops_per_cycle) for row in rows)
 
 
-def _shown(value: Any, unit: str | None) -> Any:
+def _shown(value: Any, measure: Measure) -> Any:
     """``value`` as a cell of a table."""
-    if value is None or unit is None:
-        return value
-    return quantity(value * PICO if unit == "J" else value, unit)
+    return value if value is None or measure.unit is None else measure.shown(value)
 
 
 def _idle(found: Sweep) -> Iterator[str]:

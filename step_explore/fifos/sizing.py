@@ -21,7 +21,7 @@ from step.programs.files.depths import DataSet, DepthBinding
 from step.programs.files.digest import data_digest, graph_digest
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
-from step.running.backend import checked_options
+from step.running.options import checked_options
 from step_explore.fifos.bound import StorageBound, storage_bound
 from step_explore.fifos.runs import Cycles, DepthRun, Runs
 from step_explore.fifos.search import EQUAL, Enough, fewest_cycles, search, smallest, unbounded

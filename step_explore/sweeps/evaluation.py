@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from step.errors import ProgramError
+from step.host.amounts import MILLI, NANO, PICO
 from step.programs.program import Program
 from step.running.bound import bound_by
 from step.running.result import Status
@@ -33,6 +34,8 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
     def a_cycle(amount: int | None) -> float | None:
         return round(amount / cycles, 3) if cycles and amount is not None else None
 
+    seconds = None if cycles is None else subject.program(point).fabric.seconds(cycles)
+    energy = measures.get("energy")
     return Row(
         point,
         str(result.status),
@@ -41,6 +44,8 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
         useful_flops_per_cycle=a_cycle(measures.get("useful_flops")),
         bytes_per_cycle=a_cycle(result.off_chip_bytes),
         bound=None if cycles is None else bound_by(result, memory),
+        time=None if seconds is None else round(seconds / NANO, 6),
+        power=None if seconds is None or energy is None else round(energy * PICO / seconds / MILLI, 6),
         **dict[str, Any](measures),
         seconds=round(time.perf_counter() - started, 6),
         error=result.error or unknown,

@@ -11,7 +11,7 @@ from step.host.amounts import prefix
 from step.host.figures import BLACK, BLUE, COLOURS, check_picture, drawn, in_counts, place_names
 from step.host.files import write_atomically, writing
 from step_explore.sweeps.front import costs, grouped, pareto_front
-from step_explore.sweeps.row import NUMBERS, PICO, Row
+from step_explore.sweeps.row import NUMBERS, Row
 
 STYLES: Mapping[bool, Mapping[str, Any]] = {False: {"marker": "o", "s": 32}, True: {"marker": "*", "s": 150}}
 """Points of static tiles, and of dynamic ones."""
@@ -88,9 +88,8 @@ def _numbers(axis: Any, objective: str, rows: Sequence[Row]) -> list[float]:
     measure, scale, label = NUMBERS[objective], 1.0, NUMBERS[objective].label
     values = [getattr(row, objective) for row in rows]
     if measure.unit:
-        one = 1 / PICO if measure.unit == "J" else 1.0
-        size, si = prefix(max(values, default=0) / one)
-        scale, label = size * one, f"{label} [{si}{measure.unit}]"
+        size, si = prefix(max(values, default=0) * measure.scale)
+        scale, label = size / measure.scale, f"{label} [{si}{measure.unit}]"
     else:
         in_counts(axis)
     axis.set_label_text(label)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from step.errors import InputError, expect
 from step.host.nearest import did_you_mean
@@ -13,7 +13,10 @@ from step.lowering.fabric import is_of_fabric
 from step.lowering.settings import check_settings
 from step_explore.sweeps.axis import Axis, Point, Value, parse_axis
 from step_explore.sweeps.front import check_objectives
-from step_explore.sweeps.row import PER_TOKEN
+from step_explore.sweeps.row import CLOCKED, PER_TOKEN
+
+if TYPE_CHECKING:
+    from step_explore.sweeps.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,14 @@ class Question:
     def first(self) -> Point:
         """The first value of every axis."""
         return {each.name: each.values[0] for each in self.axes}
+
+    def check_first(self, subject: Subject) -> None:
+        """Raise what there is wrong with the first point of ``subject``, and `InputError` where its fabric has no clock
+        and an objective needs one."""
+        subject.at(self.first)
+        for name in CLOCKED:
+            if name in self.objectives and subject.program(self.first).fabric.seconds(1) is None:
+                raise InputError(f"the objective {name} needs a clock, such as the setting fabric.mhz=100")
 
     def tokens_at(self, point: Point) -> int | None:
         """Tokens at ``point``; None where nobody says."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from step.errors import InputError
-from step.host.amounts import BYTES, BYTES_A_CYCLE, PICOJOULES, Quantity, counted
+from step.host.amounts import BYTES, BYTES_A_CYCLE, MILLI, NANO, PICO, PICOJOULES, Quantity, counted, quantity
 from step.running.result import Status
 from step_explore.sweeps.axis import Point
 
@@ -23,13 +23,19 @@ STATUSES = (*map(str, Status), REFUSED, OVER, BOUNDED, LOST)
 @dataclass(frozen=True)
 class Measure:
     """A number of rows: its ``heading`` in a table and its ``label`` on an axis of a plot, its ``unit`` there (None: a
-    count, which a table shows in full), and the dimension of a ``limit`` of it; ``whole``: it is an integer."""
+    count, which a table shows in full), and the dimension of a ``limit`` of it; ``whole``: it is an integer. A number
+    is so many times ``scale`` of the unit."""
 
     heading: str = ""
     label: str = ""
     unit: str | None = ""
     limit: Quantity = BYTES
     whole: bool = True
+    scale: float = 1.0
+
+    def shown(self, value: float) -> str:
+        """``value`` with three digits and the unit."""
+        return quantity(value * self.scale, self.unit or "")
 
 
 def number(*shown: Any, **others: Any) -> Any:
@@ -48,6 +54,7 @@ class Row:
     ``useful_flops_per_cycle`` and ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it was bound by
     (`step.running.bound.bound_by`). ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes``, ``load_bytes``, ``flops``
     and ``useful_flops`` are the metrics of the program on its data (`step.metrics`), ``energy`` its picojoules;
+    ``time`` are nanoseconds at the clock of the fabric, where there is one, and ``power`` energy by time in milliwatts;
     ``lanes`` are those of all operators, ``lut_sites`` an estimate of the area (docs/areas.md). ``dynamic_tiles``:
     whether tiles have a dynamic number of rows; ``useful_at_most``: whether useful operations are only an upper bound.
     ``tokens`` are so many as a parameter says, by which ``cycles_per_token`` are. ``seconds`` is what the row took.
@@ -69,7 +76,9 @@ class Row:
     load_bytes: int | None = number("loads", "queues of loads", "B")
     flops: int | None = number()
     useful_flops: int | None = number()
-    energy: int | None = number("energy", "energy", "J", PICOJOULES)
+    energy: int | None = number("energy", "energy", "J", PICOJOULES, scale=PICO)
+    time: float | None = number("time", "time", "s", whole=False, scale=NANO)
+    power: float | None = number("power", "power", "W", whole=False, scale=MILLI)
     lanes: int | None = number("lanes", "lanes", None, counted("lanes"))
     lut_sites: int | None = number("LUTs", "area [LUTs]", "", counted("LUT sites"))
     dynamic_tiles: bool | None = None
@@ -104,15 +113,14 @@ MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point",
 TEXTS = tuple(each.name for each in fields(Row) if "str" in str(each.type))
 
 PER_TOKEN = "cycles_per_token"
+CLOCKED = ("time", "power")
+"""Measures of fabrics with a clock."""
 
 NUMBERS: Mapping[str, Measure] = {each.name: each.metadata["measure"] for each in fields(Row) if each.metadata}
 """Measures that are numbers, in the order of their columns."""
 
 OBJECTIVES = tuple(name for name, each in NUMBERS.items() if each.label)
 """Measures of which less is better."""
-
-PICO = 1e-12
-"""Joules of one of ``energy``."""
 
 
 def lost(point: Point, reason: str) -> Row:

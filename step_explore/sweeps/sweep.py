@@ -19,7 +19,7 @@ from step.language.parameters import settled
 from step.programs.prepare import Openable
 from step.programs.program import Program
 from step.programs.tables import Columns
-from step.running.backend import checked_options
+from step.running.options import checked_options
 from step.running.result import Status
 from step_explore.sweeps.axis import Axis, Value
 from step_explore.sweeps.campaign import run_points
@@ -154,7 +154,7 @@ def sweep(
     path = None if save is None else named_file(save, "save")
     live = Live(plot, question.objectives, name_of(program), question.per)
     with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
-        subject.at(question.first)
+        question.check_first(subject)
         record = Record(path, question, subject, None, max_cycles)
         work = partial(evaluate, subject, max_cycles=max_cycles)
         rows = run_points(

@@ -85,7 +85,7 @@ class Trial:
             sites.append(least_sites(program, firings(simulator.attempt().result), most))
             lanes.append(len(with_lanes(simulator.netlist)))
             deepest = max([deepest, *(channel.depth for channel in simulator.netlist.channels)])
-        unknown = "flops_per_cycle", "useful_flops_per_cycle", "bytes_per_cycle", "bound", "energy"
+        unknown = "flops_per_cycle", "useful_flops_per_cycle", "bytes_per_cycle", "bound", "energy", "power"
         return replace(
             found,
             status=BOUNDED,

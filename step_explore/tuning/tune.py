@@ -15,7 +15,7 @@ from step.host.progress import Progress, silent
 from step.language.parameters import Within, plain, settled
 from step.programs.prepare import Openable
 from step.programs.program import Program
-from step.running.backend import checked_options
+from step.running.options import checked_options
 from step_explore.fitting.goal import MOST_LOSS
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.campaign import run_points
@@ -141,7 +141,7 @@ def tune(
         for case in map(dict, trial.cases):
             check_apart("over", legal, "a case", case)
             check_apart("arguments", arguments or {}, "a case", case)
-        first.at(question.first)
+        question.check_first(first)
         record = Record(path, question, first, trial.asked)
         live, interrupted = Live(plot, question.objectives, name_of(program), question.per), False
         work, way = partial(trial.row, subject), partial(bounded, question, record, progress)

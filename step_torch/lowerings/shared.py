@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from step import FP32, INT8, INT32, UINT32, Selector, Stream, Tensor, Tile
+from step import FP32, INT8, INT32, UINT32, Stream, Tensor, Tile
 from step.functions import (
     Add,
     Compare,
@@ -31,7 +31,6 @@ from step.functions import (
     SelectValid,
 )
 from step.functions.dequantize import Bits, packed, unpacked
-from step.language.function import NUMBER
 from step_torch.importing import Importer
 from step_torch.layouts import Dims, TensorAxis, Value, blocks, sizes, whole
 from step_torch.loops import looped
@@ -45,6 +44,12 @@ from step_torch.views import in_shape
 
 LAST = 2**32 - 1
 """The number of the last tile of every block: they are counted up to it."""
+
+NARROW = 128
+"""Columns of a result that go on together."""
+
+AHEAD = 4
+"""Tiles of each unit that are between its rows and its sums."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +106,17 @@ class ColumnsOf:
         return kept(at, self.whole, -1, range(self.first, self.first + self.extent))
 
 
+def of_same_rows(nodes: Sequence[TorchNode]) -> list[list[TorchNode]]:
+    """Products of integers among ``nodes``, those of the same rows together; raises `Unsupported` if there are none."""
+    found = [[*each] for _, each in groupby((each for each in nodes if each.op == OP), key=lambda each: each.args[0])]
+    supported(len(found) > 0, "a layer has no products of integers whose units could be shared")
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """``shares``, products of the same rows, as one: number ``place`` of a layer, in tiles of ``size`` columns, which so
-    many ``units`` take by turns."""
+    """``shares``, products of the same rows, as one: number ``place`` of a layer, in tiles of ``size`` columns, which
+    so many ``units`` take by turns."""
 
     place: int
     shares: Sequence[Share]
@@ -144,24 +156,22 @@ class Joined:
 class SharedUnits:
     """The units of all products of integers among ``nodes``, those of a layer whose ``sources`` go from row to row.
 
-    Raises `Unsupported` where there are none, or where these have groups of several sizes.
+    ``turns`` [rounds, products]: those that come next, of the round and of others. Raises `Unsupported` where there are none, or where these have groups of several sizes.
     """
 
-    def __init__(self, at: Importer, sources: EveryLayer, nodes: Sequence[TorchNode]) -> None:
+    def __init__(self, at: Importer, sources: EveryLayer, nodes: Sequence[TorchNode], turns: Stream) -> None:
         self.at, self.sources, self.units = at, sources, at.tiling.side_by_side
-        shares = [self._share(each) for each in nodes if each.op == OP]
-        supported(len(shares) > 0, "a layer has no products of integers whose units could be shared")
-        kinds = {(each.group, each.bits, each.scales.data.dtype) for each in shares}
+        same = [[*map(self._share, each)] for each in of_same_rows(nodes)]
+        kinds = {(each.group, each.bits, each.scales.data.dtype) for shares in same for each in shares}
         supported(len(kinds) == 1, "products of integers whose groups, bits or scales differ can not share units")
-        same = [[*each] for _, each in groupby(shares, key=lambda each: each.node.args[0])]
-        self.kind = shares[0]
+        self.kind = same[0][0]
         self.joined = min(map(partial(self._joined, same), self._sizes()), key=self._scalars)
         self.size = self.joined[0].size
         pieces = Tile(INT8, sources.rows_of_chunk, self.kind.group)
         names = [self._name(f"rows_{each.place}") for each in self.joined]
         self.fed = [at.graph.feedback(pieces, [at.graph.symbol(f"{name}_pieces")], name=name) for name in names]
         self.tiles, self.fed_rows = dict[tuple[str, Joined], list[np.ndarray]](), dict[int, tuple[Value, Stream]]()
-        self.results = self._placed()
+        self.results = self._placed(turns.flatten(0, 1, name=self._name("turn")))
 
     def _share(self, node: TorchNode) -> Share:
         _, weight, scales, _, *bits = (*node.args, *(None,) * (4 - len(node.args)))
@@ -183,18 +193,22 @@ class SharedUnits:
         """Weights, but for their depth, with what is padding."""
         return sum(each.tiles * each.size for each in joined)
 
-    def _placed(self) -> tuple[Stream, ...]:
-        """Sums [blocks of all rounds] of each product, whose rows are fed."""
-        graph, name, targets = self.at.graph, self._name, Selector(len(self.joined))
-        of_block = [each for each in self.joined for _ in range(each.blocks)]
-        turn = self._played(targets, [1 << each.place for each in self.joined], "turn")
-        which = self._played(targets, [1 << each.place for each in of_block], "block")
-        tiles = self._played(NUMBER, [each.tiles // self.units for each in self.joined], "tiles")
-        groups = self._played(NUMBER, [each.groups for each in of_block], "groups")
-        begin = self._played(NUMBER, [LAST + 1 - each.groups for each in of_block], "begin")
+    def _placed(self, turn: Stream) -> tuple[Stream, ...]:
+        """Sums [blocks of all turns] of each product, whose rows are fed, where products come by ``turn``."""
+        graph, name, number = self.at.graph, self._name, self.sources.chunk_number
+        room = 2 * sum(each.blocks for each in self.joined)  # weights come before the rows
+        turn, firsts = turn.buffered(2 * len(self.joined)), self._firsts("scales")
+        tiles = self._chosen([each.tiles // self.units for each in self.joined], [number] * len(firsts), turn, "tiles")
+        blocks = self._chosen([each.blocks for each in self.joined], [number] * len(firsts), turn, "blocks")
+        block = blocks.flat_map(CountFrom(), blocks, name=name("block_of_turn"))
+        which = turn.reshape(1, name=name("turn_of"))[0].expand(block, name=name("turn_of_block"))
+        which = which.flatten(0, 1, name=name("block")).buffered(room)
+        sizes = [each.groups for each in self.joined]
+        groups = self._chosen(sizes, firsts, which, "groups").buffered(room)
+        begin = self._chosen([LAST + 1 - each for each in sizes], firsts, which, "begin").buffered(room)
         first = graph.merge(self._firsts("weights"), turn, name=name("first_weights"))
         address = first.flat_map(CountFrom(), tiles, name=name("address_of_turn")).flatten(0, 1, name=name("address"))
-        first = graph.merge(self._firsts("scales"), which, name=name("first_scales"))
+        first = graph.merge(firsts, which, name=name("first_scales"))
         scales = first.flat_map(CountFrom(), groups, name=name("address_scales"))
         piece = begin.flat_map(CountFrom(), groups, name=name("piece")).assume_shape(scales.shape)
         of_piece = which.reshape(1, name=name("block_of"))[0].expand(piece, name=name("block_of_piece"))
@@ -203,16 +217,18 @@ class SharedUnits:
         loaded = scales.load_random(self._tensor("scales"), tile=(1, self.size), name=name("load_scales"))
         scaled = products.map(Dequantize(out=FP32), loaded, name=name("scaled"))
         sums = scaled.scan(Add(), name=name("sum"))  # whose tiles have as many rows, unlike those of a reduction
+        piece = piece.buffered(AHEAD * self.units)
         end = graph.constant(LAST, dtype=UINT32, reference=piece, name=name("end"))
         is_last = piece.map(Compare("!="), end, name=name("goes_on")).map(SelectValid(), name=name("is_last"))
         (total,) = sums.partition(is_last, targets=1, name=name("whole"))
         return total.assume_shape(which.shape).partition(which, targets=len(self.joined), name=name("sums"))
 
-    def _played(self, element: Tile | Selector, values: Sequence[int], kind: str) -> Stream:
-        """``values`` for every round, in one loop; there is room for those of two, as weights come before the rows."""
-        graph, number, name = self.at.graph, self.sources.chunk_number, self._name(f"{kind}s_of_round")
-        played = graph.generate(element, values, [len(values)], reference=number, name=name)
-        return played.flatten(0, 1, name=self._name(f"{kind}s")).buffered(2 * len(values))
+    def _chosen(self, values: Sequence[int], along: Sequence[Stream], which: Stream, kind: str) -> Stream:
+        """The value of each product, as often as it is along, in the order of ``which``."""
+        graph, name = self.at.graph, lambda place: self._name(f"{kind}_{place}")
+        pairs = enumerate(zip(values, along, strict=True))
+        each = [graph.constant(value, dtype=UINT32, reference=one, name=name(place)) for place, (value, one) in pairs]
+        return graph.merge(each, which, name=self._name(kind))
 
     def _firsts(self, kind: str) -> list[Stream]:
         """The address of the first tile of every turn of a unit, or of every block of scales, of each product."""
@@ -263,6 +279,7 @@ class SharedUnits:
         """Products of all pieces ``x`` [blocks, pieces] and their tiles, which the units take by turns."""
         graph, name, bits = self.at.graph, self._name, self.kind.bits
         multiply, tile = Matmul(out=INT32, bits=bits), (self.kind.group, self.size * bits // 8)
+        room = AHEAD * self.units
         turns = graph.turns(self.units, reference=piece, name=name("unit"))
         parts, products = x.partition(turns, targets=self.units, name=name("parts")), []
         for unit, part in enumerate(parts):
@@ -271,7 +288,8 @@ class SharedUnits:
             )
             part = part.assume_shape(address.shape)
             products.append(part.map(multiply, weights, name=name(f"product_{unit}")))
-        return graph.merge(products, turns, name=name("products"))
+        gathered = graph.reassemble(products, turns.buffered(room), order="index", name=name("products_gathered"))
+        return gathered.flatten(0, 1, name=name("products")).assume_shape(turns.shape)
 
     def product(self, x: Any, bias: Stored | None) -> ColumnsOf:
         """The product of the node that is lowered now, of rows ``x`` and with a ``bias``."""
@@ -316,4 +334,7 @@ class SharedUnits:
             tile = sums.accum(RetileCol(), name=name("tile")) if loop else sums
             sums = tile.flat_map(RetileStreamify(1, "row"), name=name("row")).assume_shape(x.stream.shape)
             layout = replace(layout, loops=(), columns=whole(axis))
-        return Value(sums, (*x.dims[:-1], (axis,)), layout, FP32), scales
+        value = Value(sums, (*x.dims[:-1], (axis,)), layout, FP32)
+        return at.joiner.columns(
+            value, gcd(joined.size, NARROW), "what reads a product begins with its first columns"
+        ), scales

@@ -29,7 +29,7 @@ def written(program: Program, directory: Path) -> tuple[Path, Folder, ModuleType
 
 
 class Memory:
-    """A board that leaves ``left`` in memory as soon as it is started; registers are words.
+    """A board that leaves ``left`` in the buffers of a run as soon as it is started; registers are words.
 
     ``given``: memory at that start; ``moved``: transfers and their bytes, by kind.
     """
@@ -41,7 +41,7 @@ class Memory:
         self.words = {registers["magic"]: 0x53544550, registers["version"]: 1}
         self.words[registers["hash"]] = int(folder.tables.design.fabric.hash[:8], 16)
         self.registers, self.base, self.left = registers, base, left
-        self.size = folder.places[-1].end - base
+        self.last, self.size = folder.places[-1], folder.places[-1].end - base
         self.memory, self.given = bytearray(2 * self.size), b""
         self.moved: dict[str, list[int]] = {"read": [], "write": []}
 
@@ -56,7 +56,8 @@ class Memory:
             self.status(1 if value == 1 else 2)  # a start, or a reset
             if value == 1:
                 self.given = bytes(self.memory[: self.size])
-                self.memory[: len(self.left)] = self.left
+                at = self.words[self.registers[f"base_{self.last.name}_low"]] - (self.last.address & 0xFFFF_FFFF)
+                self.memory[at : at + len(self.left)] = self.left
         elif offset not in self.registers.values() or offset > self.registers["status"]:
             self.words[offset] = value
 

@@ -41,6 +41,7 @@ def heavy() -> Program:
     return Program(graph, {name: each.astype(np.float32) for name, each in inputs.items()}, fabric=FABRIC)
 
 
+@pytest.mark.large
 def test_weights_of_8_mb_are_moved_once(tmp_path: Path) -> None:
     """A second run moves its inputs and outputs, and at most 5 % more."""
     program = heavy()
@@ -211,6 +212,45 @@ def test_runs_that_fail_are_told_by_themselves(small: tuple[Path, Folder, Module
                 run.wait()
     memory.broken = False
     assert list(board.run(data(1))) == ["y", "t"]
+
+
+def test_a_run_that_is_broken_off_goes_on(small: tuple[Path, Folder, ModuleType]) -> None:
+    """It has its buffers until its end, and the next one waits for that."""
+    directory, folder, host = small
+
+    class Interrupted(Memory):
+        stops = True
+
+        def wait(self) -> None:
+            self.status(1)
+            if self.stops:
+                self.status(4)
+                raise KeyboardInterrupt
+
+    memory = Interrupted(folder, (directory / "data" / "expected.bin").read_bytes())
+    starting = memory.write32
+
+    def started(offset: int, value: int) -> None:
+        starting(offset, value)
+        if (offset, value) == (memory.registers["control"], 1):
+            memory.status(4)
+
+    memory.write32 = started  # type: ignore[method-assign]
+    board = host.Driver(memory)
+    with pytest.raises(KeyboardInterrupt):
+        board.run(data(1))
+    memory.moved["write"].clear()
+    run = board.start(data(2))
+    assert len(board._runs) == 2 and not run.done and run.buffers is board._buffers[1]
+    memory.stops = False
+    assert list(run.wait()) == ["y", "t"] and board._runs == []
+    run = board.start(data(3))
+    run.drop()
+    assert len(board._runs) == 1
+    memory.status(1)
+    with raising(host.BoardError, "the run was dropped, and so are its outputs"):
+        run.wait()
+    assert board._runs == []
 
 
 def test_views_of_outputs(tmp_path: Path) -> None:

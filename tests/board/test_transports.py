@@ -5,7 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 import pty
+import re
+import shutil
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -330,6 +333,18 @@ class Refusals:
         self.patch.setitem(sys.modules, "pyxrt", XRT)  # type: ignore[arg-type]
         return self.host.Xrt(object(), SimpleNamespace(), **options)
 
+    def without(self, name: str, content: bytes | None = None, compiler: str | None = None) -> Any:
+        """With this content of a file of the folder, or without the file."""
+        shutil.copytree(self.made[0], self.directory / "board")
+        self.patch.setattr(self.host.folder, "FOLDER", self.directory / "board")
+        if compiler is not None:
+            self.patch.setenv("CC", compiler)
+        if content is None:
+            (self.directory / "board" / name).unlink()
+        else:
+            (self.directory / "board" / name).write_bytes(content)
+        self.board().check()
+
     def two(self) -> Any:
         memory = Memory(self.folder)
         board = self.host.Driver(memory)
@@ -367,7 +382,23 @@ WHERE = "are not in the memory that is mapped: {size:,} bytes from {base:#x} on"
     (lambda at: at.host.Driver(Memory(at.folder), base=0x1001), "base 0x1001: it must be a multiple of 64"),
     (lambda at: at.host.Driver(Memory(at.folder), base=0xFF_FFFF_F000),
      "s_values at 0x10000000000: too little room, or beyond the address space"),
+    (lambda at: at.host.Driver("/dev/mem"),
+     "a str has no interrupts, read, read32, reserve, view, wait, write, write32: "
+     "make it a host.Transport"),
+    # files of the folder
+    (lambda at: at.without("board.json"), "board.json of the folder can not be read: No such file or directory"),
+    (lambda at: at.without("data/memory.bin"),
+     "data/memory.bin of the folder can not be read: No such file or directory"),
+    (lambda at: at.without("board.json", b"[]"),
+     "board.json is not as it was written: list indices must be integers or slices, not str"),
+    (lambda at: at.without("data/memory.json", b'{"base": 0}'),
+     "data/memory.json is not as it was written: it has no 'bytes'"),
+    (lambda at: at.without("sw/fabric_moved.h", compiler="/bin/false"), "/bin/false does not compile the driver:\n"),
+    (lambda at: at.without("sw/fabric_moved.h", compiler="/bin/none"),
+     "the compiler /bin/none: No such file or directory"),
     # runs
+    (lambda at: at.board().run(None), "inputs must be a dict of data by name, not NoneType"),
+    (lambda at: at.board().run({1: 2}), "inputs must be x, s, not 1"),
     (lambda at: at.run(x=None), "inputs must be x, s, not s"),
     (lambda at: at.board().run({}), "inputs must be x, s, not none"),
     (lambda at: at.run(x=np.zeros((4, 16))), "x must have shape [8, 16], not [4, 16]"),
@@ -449,3 +480,12 @@ def test_what_is_refused(
         at.host.BoardError, message.format(**names, base=at.base, size=at.size, end=at.base + at.size, dir=tmp_path)
     ):
         ask(at)
+
+
+def test_memory_of_devices_is_reached_by_whole_words(made: tuple[Path, Folder, ModuleType]) -> None:
+    """The compiler makes no memcpy of it, and joins no accesses: they are volatile."""
+    source = made[0] / "host" / "words.c"
+    for text, volatile in ((source.read_text(), True), (source.read_text().replace("volatile ", ""), False)):
+        command = [str(COMPILER), "-std=c99", "-O3", "-S", "-x", "c", "-", "-o", "-"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+        assert bool(re.search(r"mem(cpy|move)|xmm|\bq\d", done.stdout)) != volatile

@@ -145,7 +145,7 @@ KNOWN = (
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, hop, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
-ALL = f"{KNOWN}, memory, machine, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR, hops.CHANNEL"
+ALL = f"{KNOWN}, memory, machine, mhz, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR, hops.CHANNEL"
 
 
 def test_a_short_name_of_a_setting_works_with_a_hint(step: Step) -> None:

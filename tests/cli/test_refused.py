@@ -32,7 +32,7 @@ REFUSED: dict[tuple[str, ...], list[tuple[Sequence[object], str]]] = {
          "--jobs has no effect with --scheduler, whose workers run the points"),
         (["--over", "rows=2", "--objective", "cycles,area"],
          "there is no objective 'area'; there are cycles, off_chip_bytes, on_chip_bytes, channel_bytes, load_bytes, "
-         "energy, lanes, lut_sites, cycles_per_token"),
+         "energy, time, power, lanes, lut_sites, cycles_per_token"),
         (["--over", "rows=2", "--objective", "cycles", "--plot", "p.svg"],
          "a plot needs two objectives, as in cycles,channel_bytes"),
         (["--over", "rows=2", "--plot", "p.gif"],

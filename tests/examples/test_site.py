@@ -13,7 +13,7 @@ from tables.contents import navigation
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-WRITTEN_BY_A_COMMAND = {*BY_TABLES, DOCS / "streamtensor.md"}
+WRITTEN_BY_A_COMMAND = {*BY_TABLES, DOCS / "distance.md", DOCS / "streamtensor.md"}
 PROSE = [ROOT / "README.md", *PAGES]
 LONGEST = 120
 MOST_WORDS, MOST_OF_A_PAGE, MOST_OF_THE_README = 45_000, 3_500, 600

@@ -153,6 +153,13 @@ def test_bad_grids(make: Callable[[], object], text: str) -> None:
     assert str(error.value) == text
 
 
+def test_the_grid_of_the_docs(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"```json\n(.*?)```", (EXAMPLES.parent / "docs" / "fit.md").read_text(), re.DOTALL)
+    (tmp_path / "grid.json").write_text(shown)
+    placed = step.place(EXAMPLES / "softmax.py", tmp_path / "grid.json")
+    assert str(placed.grid) == "6x5" and max(placed.passing.values()) <= 4
+
+
 def test_too_few_tracks() -> None:
     """It says where they are too few, and how many would do: so many do."""
     with pytest.raises(InputError) as error:

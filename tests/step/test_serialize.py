@@ -435,7 +435,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
     (lambda d: d["fabric"].update(stage=4), FabricError,
      "fabric has no parameter 'stage'; did you mean 'stages'? "
      "it has arithmetic, block_ram_words, channel_depth, dynamic_rows, hop, hops, lanes, link_bytes, links, "
-     "machine, matmul_lanes, memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, "
+     "machine, matmul_lanes, memory, mhz, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, "
+     "scratchpad_ports, "
      "stages, vector_lanes"),
     (lambda d: d["fabric"].update(tile=16), FabricError,
      "fabric has no parameter 'tile' any more: a tile of static size may have any shape; leave it out, or give "

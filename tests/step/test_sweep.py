@@ -120,7 +120,8 @@ def test_the_best_row_and_its_program(spec: str) -> None:
         found.best("cycle")
     known = (
         "cycles, flops_per_cycle, useful_flops_per_cycle, bytes_per_cycle, off_chip_bytes, on_chip_bytes, "
-        "channel_bytes, load_bytes, flops, useful_flops, energy, lanes, lut_sites, tokens, cycles_per_token, seconds"
+        "channel_bytes, load_bytes, flops, useful_flops, energy, time, power, lanes, lut_sites, tokens, "
+        "cycles_per_token, seconds"
     )
     assert str(caught.value) == f"a row has no measure 'cycle'; did you mean 'cycles'? there are {known}"
     refused = next(row for row in found.rows if row.status == "refused")

@@ -11,6 +11,9 @@
  *     step_board_start(&board);
  *     if (step_board_wait(&board) == STEP_OK) step_read_tensor(&board, FABRIC_NAME_TENSOR_Y, y, sizeof y);
  *
+ * What was written stays, so weights are written once. Two step_board on the same registers, each with regions of its
+ * own, are two sets of buffers: one is written while the other one runs. Images that both only read have one place.
+ *
  * The processor is little endian, as images are.
  */
 #ifndef STEP_BOARD_H

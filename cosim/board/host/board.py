@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import PATTERNS, flattened, patterns
-from .calls import Calls, read_all
+from .calls import DriverCalls, read_all
 from .errors import BoardError
 from .folder import image, memory_map, tables
 from .runs import RunBuffers, StartedRun, read_stream, read_tensor, view_tensor
@@ -35,6 +35,8 @@ class Driver:
     """
 
     def __init__(self, transport: Transport, *, base: int | None = None) -> None:
+        if missing := [each for each in dir(Transport) if not each.startswith("_") and not hasattr(transport, each)]:
+            raise BoardError(f"a {type(transport).__name__} has no {', '.join(missing)}: make it a host.Transport")
         self.transport, self._told, self._map = transport, tables(), memory_map()
         self._kinds = {each["name"]: (kind, at, each) for kind in ("tensors", "streams")
                        for at, each in enumerate(self._told[kind])}  # fmt: skip
@@ -42,12 +44,12 @@ class Driver:
         self._stored = [name for name, (_, _, each) in self._kinds.items() if each["stored"]]
         self._kept = [name for name in self._inputs if name in self._stored]
         there = {each["name"] for each in self._map["images"]}
-        for missing in (name for _, _, each in self._kinds.values() for name in each["images"] if name not in there):
-            raise BoardError(f"data/memory.json has no image {missing!r}, which the board has")
+        for name in (name for _, _, each in self._kinds.values() for name in each["images"] if name not in there):
+            raise BoardError(f"data/memory.json has no image {name!r}, which the board has")
         base = self._map["base"] if base is None else base
         if not isinstance(base, int) or not 0 <= base < 1 << 64:
             raise BoardError(f"base must be an address, an integer of 64 bits, not {base!r}")
-        self._calls = Calls(transport, self._told["fabric"])
+        self._calls = DriverCalls(transport, self._told["fabric"])
         self._buffers = [RunBuffers(self._calls, 0, transport, base, self._map["images"], {})]
         self._runs, self._held, self._begun = list[StartedRun](), dict[str, HeldInput](), set[str]()
         if transport.interrupts:
@@ -79,9 +81,13 @@ class Driver:
 
         A tensor that the program stores may be left out: it begins as the last run left it, or as zeros.
         """
+        if not isinstance(inputs, dict):
+            raise BoardError(f"inputs must be a dict of data by name, not {type(inputs).__name__}")
         needed = {name for name in self._inputs if name not in self._stored}
         if not needed <= set(inputs) <= set(self._inputs):
-            raise BoardError(f"inputs must be {', '.join(self._inputs)}, not {', '.join(inputs) or 'none'}")
+            raise BoardError(f"inputs must be {', '.join(self._inputs)}, not {', '.join(map(str, inputs)) or 'none'}")
+        for each in [each for each in self._runs if each.dropped]:
+            self.look(each)
         # all of it is looked at before any of it is written
         given = {name: self._given(name, data) for name, data in inputs.items() if not self._is_held(name, data)}
         if self._kept and self._runs:
@@ -103,7 +109,7 @@ class Driver:
         try:
             return run.wait(in_place=in_place)
         finally:
-            self.leave(run)
+            run.drop()  # where wait() was broken off it still goes on
 
     def check(self) -> None:
         """Run the program's own data, and compare what is left in memory; raises `BoardError` where it is not right."""
@@ -116,7 +122,9 @@ class Driver:
         self._begun.update(self._kept)
         run = StartedRun(self, buffers)
         self._begin(run)
-        while not self._over(run):
+        self._runs.append(run)
+        run.drop()
+        while not run.done:
             self.transport.wait()
         if run.error is not None:
             raise run.error
@@ -147,7 +155,7 @@ class Driver:
             self._runs.remove(run)
 
     def outputs(self, buffers: RunBuffers, in_place: bool) -> dict[str, Any]:
-        """What a run left in ``buffers``."""
+        """Results of the run in ``buffers``, by name."""
         found = dict[str, Any]()
         for name, (kind, number, each) in self._kinds.items():
             if kind == "streams" and not each["read"]:
@@ -218,6 +226,8 @@ class Driver:
             self._calls("step_board_reset", board)
             self._settle()
         run.ended = True
+        if run.dropped:
+            self.leave(run)
         return True
 
     def _fault(self, board: ctypes.c_void_p) -> str:

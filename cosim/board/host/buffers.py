@@ -76,8 +76,8 @@ class Xrt(_Allocated):
 
     ``registers`` is an object with ``read_register(offset)`` and ``write_register(offset, value)`` of the kernel, which
     is a user-managed one, as those of ``xrt::ip``. pyxrt has had none since XRT 2.15
-    (https://github.com/Xilinx/XRT/issues/7863): a few lines on ``xrtKernelReadRegister`` of XRT's C library do, or
-    `Pynq`, which runs on XRT, too. ``group``: the bank of memory. Tested against a stand-in for pyxrt's ``bo``.
+    (https://github.com/Xilinx/XRT/issues/7863): a few lines of pybind11 on ``xrt::ip`` do, or `Pynq` on XRT.
+    ``group``: the bank of memory. Tested against a stand-in for pyxrt's ``bo``.
     """
 
     def __init__(self, device: Any, registers: Any, *, group: int = 0) -> None:

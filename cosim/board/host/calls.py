@@ -12,7 +12,7 @@ from .errors import BoardError
 from .transport import LINE, Transport
 
 
-class Calls:
+class DriverCalls:
     """``calls(name, ...)`` is the driver's function of that name; raises what the transport raised inside of it."""
 
     def __init__(self, transport: Transport, fabric: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .errors import BoardError
 from .folder import FOLDER
+from .transport import told
 
 HERE = FOLDER / "host"
 
@@ -41,10 +42,9 @@ def _library(what: str, arguments: list[str]) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="step-host-") as made:
         library = Path(made) / "library.so"
         command = [compiler, "-std=c99", "-O2", "-fPIC", "-shared", *arguments, "-o", str(library)]
-        try:
+        with told(f"the compiler {compiler}"):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise BoardError(f"the compiler {compiler} does not run: {error.strerror}") from None
         if done.returncode:
             raise BoardError(f"{compiler} does not compile {what}:\n{done.stderr}")
-        return ctypes.CDLL(str(library))
+        with told(f"{what} in {tempfile.gettempdir()}"):
+            return ctypes.CDLL(str(library))

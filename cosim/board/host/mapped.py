@@ -88,7 +88,23 @@ class Events:
                 os.read(self._file, 4)
 
 
-class MappedFiles(Transport):
+class MappedRegisters(Transport):
+    """Registers in a window, and maybe a file of interrupts; memory is up to others."""
+
+    def __init__(self, registers: MappedWindow, events: Events | None) -> None:
+        self._registers, self._events, self.interrupts = registers, events, events is not None
+
+    def read32(self, offset: int) -> int:
+        return self._registers.read32(offset)
+
+    def write32(self, offset: int, value: int) -> None:
+        self._registers.write32(offset, value)
+
+    def wait(self) -> None:
+        super().wait() if self._events is None else self._events.wait()
+
+
+class MappedFiles(MappedRegisters):
     """Files that the kernel maps: /dev/uioN or /dev/mem of a Zynq, /sys/bus/pci/devices/.../resourceN of a PCIe card.
 
     ``registers`` and ``memory`` are files. The registers are at ``register_offset`` of theirs. Address ``base`` of the
@@ -96,6 +112,7 @@ class MappedFiles(Transport):
     from there on are the board's: by default those of ``memory.json``, which do for one run in flight. Memory has to be
     coherent with the board: reserved, or mapped without a cache (``O_SYNC``, which is given). ``interrupt``: whether
     ``registers`` is a UIO device with the board's interrupt, for which `wait` waits; else it looks at the status.
+    Tested on files, and the interrupt on a terminal.
     """
 
     def __init__(
@@ -110,13 +127,10 @@ class MappedFiles(Transport):
         interrupt: bool = False,
     ) -> None:
         self._base = memory_map()["base"] if base is None else base
-        self._registers = MappedWindow.of_registers(registers, register_offset)
+        window = MappedWindow.of_registers(registers, register_offset)
+        super().__init__(window, Events(registers, (1).to_bytes(4, "little")) if interrupt else None)
         offset = self._base if memory_offset is None else memory_offset
         self._memory = MappedWindow("memory", memory, offset, memory_map()["bytes"] if size is None else size)
-        self.read32, self.write32 = self._registers.read32, self._registers.write32  # type: ignore[method-assign]
-        self.interrupts = interrupt
-        if interrupt:
-            self.wait = Events(registers, (1).to_bytes(4, "little")).wait  # type: ignore[method-assign]
 
     def reserve(self, size: int, address: int) -> int:
         self._part(address, size)
@@ -140,8 +154,8 @@ class MappedFiles(Transport):
 class DmaBuffer(MappedFiles):
     """Registers in a file, and memory by the kernel module u-dma-buf, which takes it from CMA: ``name`` is its buffer.
 
-    Tested against files in the place of its devices. ``devices`` and ``system`` are where they are.
-    https://github.com/ikwzm/udmabuf has its files ``phys_addr`` and ``size``.
+    Its ``sync_mode`` 2 makes views fast (`Transport.view`). Tested against files in the place of its devices, which are
+    in ``devices`` and ``system``. https://github.com/ikwzm/udmabuf has its files ``phys_addr`` and ``size``.
     """
 
     def __init__(

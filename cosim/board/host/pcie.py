@@ -6,11 +6,11 @@ import fcntl
 import os
 import struct
 
-from .mapped import Events, MappedWindow
+from .mapped import Events, MappedRegisters, MappedWindow
 from .transport import Transport, told
 
 
-class Xdma(Transport):
+class Xdma(MappedRegisters):
     """A card behind AMD's DMA/Bridge Subsystem (PG195) and its driver XDMA: ``card`` and ``channel`` name its devices.
 
     ``CARD_user`` is AXI4-Lite with the registers at ``register_offset``, ``CARD_h2c_N`` and ``CARD_c2h_N`` move data to
@@ -22,15 +22,12 @@ class Xdma(Transport):
         self, card: str = "/dev/xdma0", *, channel: int = 0, register_offset: int = 0, interrupt: int | None = None
     ) -> None:
         window = MappedWindow.of_registers(f"{card}_user", register_offset)
-        self.read32, self.write32 = window.read32, window.write32  # type: ignore[method-assign]
+        super().__init__(window, None if interrupt is None else Events(f"{card}_events_{interrupt}"))
         self._names = f"{card}_h2c_{channel}", f"{card}_c2h_{channel}"
         self._files = []
         for name, mode in zip(self._names, (os.O_WRONLY, os.O_RDONLY), strict=True):
             with told(f"memory file {name!r}"):
                 self._files.append(os.open(name, mode))
-        self.interrupts = interrupt is not None
-        if interrupt is not None:
-            self.wait = Events(f"{card}_events_{interrupt}").wait  # type: ignore[method-assign]
 
     def read(self, address: int, size: int) -> bytes:
         found = bytearray()

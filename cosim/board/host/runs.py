@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arrays import PATTERNS, nested, numbers
-from .calls import Calls
+from .calls import DriverCalls
 from .errors import BoardError
 from .transport import LINE, Transport
 
@@ -24,7 +24,13 @@ class RunBuffers:
     """
 
     def __init__(
-        self, calls: Calls, number: int, transport: Transport, address: int, images: list[Any], shared: dict[str, Any]
+        self,
+        calls: DriverCalls,
+        number: int,
+        transport: Transport,
+        address: int,
+        images: list[Any],
+        shared: dict[str, Any],
     ) -> None:
         self._calls, self.places = calls, dict(shared)
         self._written = dict[str, bytes]()
@@ -62,7 +68,7 @@ class RunBuffers:
         self._written[name] = digest.digest()
 
     def forget(self, names: list[str] | None = None) -> None:
-        """What was written is not there any more: of tensors that a run stores, or of all."""
+        """Inputs that are not in memory any more: those of ``names``, or all."""
         for name in list(self._written) if names is None else names:
             self._written.pop(name, None)
 
@@ -76,7 +82,7 @@ class StartedRun:
     cycles = 0
 
     def __init__(self, driver: Driver, buffers: RunBuffers) -> None:
-        self.buffers, self.started, self.ended = buffers, False, False
+        self.buffers, self.started, self.ended, self.dropped = buffers, False, False, False
         self.error: BaseException | None = None
         self._driver = driver
         self._outputs: dict[str, Any] | None = None
@@ -87,7 +93,7 @@ class StartedRun:
         return self._driver.look(self)
 
     def wait(self, *, in_place: bool = False) -> dict[str, Any]:
-        """What came out, by name, at the end of the run; raises `BoardError` for one that failed.
+        """Outputs by name, at the end of the run; raises `BoardError` for one that failed.
 
         ``in_place``: tensors are views of mapped memory, of patterns, as they lie there: those of more than one tile a
         matrix as [..., tiles down, tiles across, rows, columns]. Another run in the same buffers writes over them.
@@ -95,6 +101,8 @@ class StartedRun:
         """
         while not self.done:
             self._driver.transport.wait()
+        if self.dropped and self.error is None and self._outputs is None:
+            raise BoardError("the run was dropped, and so are its outputs")
         if self.error is None and self._outputs is None:
             self._outputs = self._driver.outputs(self.buffers, in_place)
         self._driver.leave(self)
@@ -102,8 +110,14 @@ class StartedRun:
             raise self.error
         return self._outputs or {}
 
+    def drop(self) -> None:
+        """Do without the outputs: at the end of the run its buffers are free."""
+        self.dropped = True
+        if self.ended:
+            self._driver.leave(self)
 
-def read_tensor(calls: Calls, buffers: RunBuffers, number: int, tensor: dict[str, Any]) -> np.ndarray:
+
+def read_tensor(calls: DriverCalls, buffers: RunBuffers, number: int, tensor: dict[str, Any]) -> np.ndarray:
     """A tensor that a run stored, as an array of its shape."""
     kind = np.dtype(PATTERNS[tensor["dtype"]])
     size = int(np.prod(tensor["shape"])) * kind.itemsize
@@ -126,7 +140,7 @@ def view_tensor(transport: Transport, buffers: RunBuffers, tensor: dict[str, Any
     return tiles.view(kind).reshape(*others, *tiled, rows, columns)
 
 
-def read_stream(calls: Calls, buffers: RunBuffers, number: int, stream: dict[str, Any]) -> Any:
+def read_stream(calls: DriverCalls, buffers: RunBuffers, number: int, stream: dict[str, Any]) -> Any:
     """A stream that came out, as nested lists."""
     name = stream["name"]
     # a BOOL, a bit in memory, is a byte

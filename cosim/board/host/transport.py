@@ -1,4 +1,4 @@
-"""What a way to a board has to offer."""
+"""The interface of ways to a board."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ class Transport:
         return address
 
     def view(self, address: int, size: int) -> np.ndarray:
-        """Memory in place, as bytes (uint8) that the board has written; raises `BoardError` where none is mapped."""
+        """Memory in place, as bytes (uint8) that the board has written; raises `BoardError` where none is mapped.
+
+        NumPy reads them as it likes, which memory of devices on ARM does not allow: map it cached, or combining writes.
+        """
         raise BoardError(f"{type(self).__name__} does not map memory, so outputs have no views")
 
     def wait(self) -> None:

@@ -17,6 +17,7 @@ from hw.fabric import ElaboratedFabric, PlacedChannel, PlacedScratchpad, PlacedU
 from hw.functions.model import SOURCES
 from hw.links.layout import TokenFormat, data_bits, input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary, ModuleText, tool_versions
+from hw.verilog.regions import in_regions
 from hw.verilog.structure import LISTS, MEMORY_RESET, Structure, list_files, top_text
 from step.errors import FabricError
 from step.host.installing import installing
@@ -28,7 +29,7 @@ from step.lowering.memory import Region, Share
 from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
-WAIVERS = Path(__file__).with_name("waivers.vlt")
+WAIVERS, SLANG = (Path(__file__).with_name(each) for each in ("waivers.vlt", "slang.f"))
 
 HEAVY = 200_000
 """Characters of Verilog, all instances below counted, from which on a repeated module is worth a build of its own."""
@@ -88,13 +89,15 @@ def emit(
     modules = library.texts(progress)
     files = {module.file: module.text for module in modules.values()}
     top = f"{fabric.structure.name}.sv"
-    files[top] = top_text(fabric.structure)
-    files[WAIVERS.name] = WAIVERS.read_text()
+    structures, places = in_regions(fabric.structure)
+    files |= {f"regions/{each.name}.sv": top_text(each) for each in structures[1:]}
+    files[top] = top_text(structures[0])
+    files |= {each.name: each.read_text() for each in (WAIVERS, SLANG)}
     cpp = SOURCES if any(module.model for module in modules.values()) else ()
     files |= {source.name: source.read_text() for source in cpp}
     sources = [name for name in files if name.endswith(".sv")]
     files |= list_files(fabric.structure.name, sources, [WAIVERS.name])
-    design = EmittedDesign(files, sidecar(fabric, files, heavy_modules(used, modules)), fabric.structure)
+    design = EmittedDesign(files, sidecar(fabric, files, heavy_modules(used, modules), places), fabric.structure)
     files[top] = header(fabric, design.hash, initial_values) + files[top]
     return design.put(directory)
 
@@ -166,8 +169,10 @@ def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str
     return sorted(chosen)
 
 
-def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Sequence[str]) -> dict[str, Any]:
-    """Plain data that names everything in ``files`` (name to text) of ``fabric``; its ``hash`` is a digest of all."""
+def sidecar(
+    fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Sequence[str], places: Mapping[str, str]
+) -> dict[str, Any]:
+    """Plain data that names all in ``files`` of ``fabric``, and its digest; ``places`` are as of `in_regions`."""
     netlist, memory, plain_fabric = fabric.netlist, fabric.memory, fabric.netlist.fabric.to_json()
     given = [node for node in netlist.units if node.operator.given() is not None]
     handed_out = [node for node in netlist.units if node.operator.hands_out]
@@ -189,9 +194,9 @@ def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Se
             for node in netlist.units
             if (access := node.operator.writes(node)) is not None
         ],
-        "channels": [_channel(each) for each in fabric.channels],
-        "units": [{"index": at, **_unit(each)} for at, each in enumerate(fabric.units)],
-        "buffers": [_buffers(pad, share) for pad in fabric.scratchpads for share in pad.scratchpad.shares],
+        "channels": [_channel(each, places) for each in fabric.channels],
+        "units": [{"index": at, **_unit(each, places)} for at, each in enumerate(fabric.units)],
+        "buffers": [_buffers(pad, share, places) for pad in fabric.scratchpads for share in pad.scratchpad.shares],
         "memory": {**plain_fabric["memory"], "beats_total": memory.beats},
         "settling_cycles": fabric.settling_cycles,
         "fabric": plain_fabric,
@@ -206,24 +211,24 @@ def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Se
     return {**plain, "hash": digest.hexdigest()}
 
 
-def _channel(channel: PlacedChannel) -> dict[str, Any]:
+def _channel(channel: PlacedChannel, places: Mapping[str, str]) -> dict[str, Any]:
     edge, format = channel.edge, channel.format
-    ends = {"wires": channel.stem, "producer": list(edge.producer), "consumer": list(edge.consumer)}
+    ends = {"wires": places[channel.stem], "producer": list(edge.producer), "consumer": list(edge.consumer)}
     bits = {"header_bits": format.header.size, "word_bits": format.word_bits, "words": format.words}
     slots = {"rank": edge.type.rank, "depth": edge.depth, "capacity": channel.capacity}
     return {"index": edge.index, "name": edge.name, **ends, **bits, **slots, "element": str(edge.type.element)}
 
 
-def _unit(unit: PlacedUnit) -> dict[str, str]:
+def _unit(unit: PlacedUnit, places: Mapping[str, str]) -> dict[str, str]:
     node = unit.node
     told = {"name": node.name, "operator": node.operator.name, "module": unit.component.module_name}
-    return {**told, "instance": unit.instance, "source": str(node.location)}
+    return {**told, "instance": places[unit.instance], "source": str(node.location)}
 
 
-def _buffers(pad: PlacedScratchpad, share: Share) -> dict[str, Any]:
+def _buffers(pad: PlacedScratchpad, share: Share, places: Mapping[str, str]) -> dict[str, Any]:
     ends = {"name": share.filler.name, "reader": share.reader.name}
     sizes = {"pages": share.pages, "slots": share.slots, "words": share.words, "element": str(share.buffer)}
-    return {**ends, "scratchpad": pad.scratchpad.index, "instance": pad.stem, **sizes}
+    return {**ends, "scratchpad": pad.scratchpad.index, "instance": places[pad.stem], **sizes}
 
 
 def _stream(node: Node, stream: StreamType, format: TokenFormat) -> dict[str, Any]:

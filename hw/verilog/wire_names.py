@@ -45,7 +45,8 @@ class WireNames:
     def __init__(
         self, assigned: Mapping[str, str], chunks: Sequence[str], taken: set[str], *, numbers: bool = True
     ) -> None:
-        self._assigned, self._taken, self._numbers = assigned, set(taken), numbers
+        self._assigned, self._numbers = assigned, numbers
+        self._taken = taken.union(*(_WORD.findall(each) for each in chunks))  # what processes declare, too
         self._users, self.names = dict[str, str](), dict[str, str]()
         self._parts = dict[str, list[str]]()
         for name in sorted(assigned, key=natural):

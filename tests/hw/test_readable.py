@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from scenarios import FABRIC, SCENARIOS
 import step
 from hw.design.emit import emit
 from hw.fabric import elaborate
+from hw.verilog import regions
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.folding import Folding
 from hw.verilog.readable import readable
@@ -178,3 +181,47 @@ def test_a_case_has_a_default() -> None:
     text = readable(CASES)
     assert "      default:\n          b = 1'h0;\n    endcase" in text
     assert "      2'h3:\n          c = 1'h1;\n      default: ;\n    endcase" in text
+
+
+def test_slang_finds_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """With the rules that are shipped; without them it finds something."""
+    driver = pytest.importorskip("pyslang.driver")
+    emit(prepare(f"{EXAMPLES}/moe_simple.py:small").netlist, tmp_path / "design", probes=False)
+    said = []
+    for rules in (f"-f {tmp_path}/design/slang.f", "-Weverything"):
+        slang = driver.Driver()
+        slang.addStandardArgs()
+        assert slang.parseCommandLine(f"slang {rules} -F {tmp_path}/design/fabric.f")
+        assert slang.processOptions() and slang.parseAllSources()
+        compilation = slang.createCompilation()
+        slang.reportCompilation(compilation, True)
+        slang.runAnalysis(compilation)
+        assert slang.reportDiagnostics(True)
+        said.append(capfd.readouterr().err)
+    assert said[0] == "" and "warning:" in said[1]
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog")
+def test_icarus_is_not_sorry(tmp_path: Path) -> None:
+    design = emit(prepare(f"{EXAMPLES}/moe_simple.py:small").netlist, tmp_path / "design", probes=False)
+    command = ["iverilog", "-g2012", "-t", "null", *design.sidecar["files"]]
+    ran = subprocess.run(command, cwd=tmp_path / "design", capture_output=True, text=True, check=True)
+    assert ran.stdout + ran.stderr == ""
+
+
+def test_large_designs_are_in_regions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A module for each expert, where the sidecar finds what is in it; nothing is lost or added."""
+    netlist = prepare(f"{EXAMPLES}/moe_simple.py:small").netlist
+    whole = emit(netlist, probes=False)
+    monkeypatch.setattr(regions, "MOST_LINES", 1_000)
+    split = emit(netlist, probes=False)
+    made = {name for name in split.files if name.startswith("regions/")}
+    alike = {"expert0", "expert1", "routing"}
+    assert made == {f"regions/fabric_moe_small_{each}.sv" for each in alike}
+    places = {unit["name"]: unit["instance"] for unit in split.sidecar["units"]}
+    assert places["route"] == "u4_route" and places["expert1_keep"].startswith("expert1.u")
+    instances = re.compile(r"^  \w+ (?:#\(.*\) )?([cu]\d+_\w+) \($", re.MULTILINE)
+    texts = [split.files[name] for name in (*made, "fabric_moe_small.sv")]
+    found = sorted(each for text in texts for each in instances.findall(text))
+    assert found == sorted(instances.findall(whole.files["fabric_moe_small.sv"])) and len(found) == 75
+    assert {each["wires"].partition(".")[0] for each in split.sidecar["channels"] if "." in each["wires"]} == alike

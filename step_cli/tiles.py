@@ -23,4 +23,5 @@ class TileOptions:
     side_by_side: Annotated[int, POSITIVE, "Units that share the columns of a product with a weight."] = (
         DEFAULT.side_by_side
     )
+    shared: Annotated[bool, "The units of a product are those of all products of integers in a layer."] = DEFAULT.shared
     heads: Annotated[int, POSITIVE, "Heads of a KV cache that are attended at once."] = DEFAULT.heads

@@ -18,6 +18,9 @@ from step_torch.sampling import Sampling
 NO_TOKEN = 2**32 - 1
 """What no model writes."""
 
+SKEW = 2
+"""Rounds whose first product comes before the second one of a round, and so on, if they need not wait for it."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -188,15 +191,16 @@ def turns(before: Sequence[int], products: int) -> list[list[int]]:
     >>> turns([-1, -1, -1, 2], 2)
     [[0], [1, 0], [1, 0], [1, 0, 1]]
     """
-    done, found = [0] * products, list[list[int]]()
+    done, found, ahead = [0] * products, list[list[int]](), SKEW
     while done[-1] < len(before):
-        (*_, last), seen = done, [*done]
+        seen, had = [*done], sum(done)
         for product in reversed(range(products)):
             number = seen[product]
-            ready = number < len(before) and (seen[product - 1] > number if product else last > before[number])
-            if ready and product == 0:
-                found.append([])
-            if ready:
-                found[-1].append(product)
+            if number == len(before):
+                continue
+            if seen[product - 1] >= min(number + ahead, len(before)) if product else seen[-1] > before[number]:
+                found += [[]] * (product == 0)
+                found[-1] = [*found[-1], product]
                 done[product] += 1
+        ahead = SKEW if sum(done) > had else ahead - 1
     return found

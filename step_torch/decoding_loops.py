@@ -13,9 +13,10 @@ from step.functions import ArgMax, Compare, Min, RetileRow, RetileStreamify, Row
 from step.language.dims import Dim
 from step.library import arg_max, draw
 from step_torch.importing import Importer
+from step_torch.joined import of_same_rows
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.lowerings.elementwise import cast
-from step_torch.lowerings.shared import SharedUnits, of_same_rows
+from step_torch.lowerings.shared import SharedUnits
 from step_torch.ragged import filled
 from step_torch.rounds import EveryLayer, KeptState
 from step_torch.sampling import DRAWN
@@ -150,9 +151,11 @@ class DecodingLoops:
             all_of_it = graph.source(name, element, [most, *most_of_it])
             found[name] = all_of_it.until(flags.stream, name=f"{name}_now").assume_shape([self.rounds, *each])
         if self.importer.tiling.shared:
-            each = graph.symbol("most_turns", ragged=True), graph.symbol("turns_of_round", ragged=True)
-            turn = graph.source("turn", Selector(len(of_same_rows(self.model.parts.layer))), [most, each[0]])
-            found["turn"] = turn.until(flags.stream, name="turn_now").assume_shape([self.rounds, each[1]])
+            most_turns, products = graph.symbol("most_turns", ragged=True), of_same_rows(self.model.parts.layer)
+            turn = graph.source("turn", Selector(len(products)), [most, most_turns]).until(
+                flags.stream, name="turn_now"
+            )
+            found["turn"] = turn.assume_shape([self.rounds, graph.symbol("turns_of_round", ragged=True)])
         (always,) = found["quiet"].partition(found["quiet"], targets=1, name="always")
         another = graph.reassemble([always, self.goes_on.stream], found["asked"], order="index", name="another_each")
         flags.close(another.flatten(0, 1, name="another_round").assume_shape([self.rounds]))
@@ -213,9 +216,9 @@ class DecodingLoops:
         back.close(goes_back.assume_shape(back.type.shape))
         if self.is_chunk:
             each = [self.asked, *self._each("rows_of_asked")]
-            rows = out if by_row else self._apart_in_chunk(out, "asked_rows")
+            out = out if by_row else self._apart_in_chunk(out, "asked_rows")
             last = self._of_asked("last", Selector(1), each[1:])
-            (out,) = rows.assume_shape(each).partition(last, targets=1, name="last_row")
+            (out,) = out.assume_shape(each).partition(last, targets=1, name="last_row")
             layout = replace(layout, rows=None)
         return replace(result, stream=out.assume_shape([self.asked]), layout=layout)
 

@@ -29,7 +29,7 @@ from step_torch.choosing import chosen, products
 from step_torch.decoding_loops import DecodingLoops
 from step_torch.depths import with_depths
 from step_torch.importing import Importer
-from step_torch.lowerings.shared import of_same_rows
+from step_torch.joined import of_same_rows
 from step_torch.nodes import Nodes, nodes_of
 from step_torch.sampling import Sampling
 from step_torch.stacked import Stacked, stacked
@@ -106,7 +106,8 @@ class LanguageModel:
         """The order of rows for one prompt, or for several, which share so many ``slots``: by default one for each, or
         one where layers keep states.
 
-        ``chunk``: the most rows of a prompt in a tile. ``shared``: as the tiling of the program has it. Raises what `program` raises for prompts, counts and slots.
+        ``chunk``: the most rows of a prompt in a tile. ``shared``: as the tiling of the program has it. Raises what
+        `program` raises for prompts, counts and slots.
         """
         several = len(prompt) > 0 and not np.isscalar(prompt[0])
         prompts = prompt if several else [prompt]
@@ -125,6 +126,9 @@ class LanguageModel:
         if chunk > 1 and every:
             raise InputError(f"what comes behind every token is asked row by row: chunk must be 1, not {chunk}")
         products = len(of_same_rows(self.parts.layer)) if shared else 0
+        if shared and not products:
+            missing = "has no products of integers in a layer, whose units could be shared"
+            raise InputError(f"'{self.archive.path}' {missing}")
         return Batch(requests, self.parts.count, slots, every or alone, chunk, products)
 
     def _request(self, prompt: Sequence[int], count: int, past: int) -> Request:

@@ -56,6 +56,8 @@ class Importer:
 
     def run(self) -> None:
         """Lower all nodes, and store the outputs; raises `InputError` with all that can not be."""
+        if self.tiling.shared:
+            raise InputError(f"'{self.archive.path}' writes no tokens: units are shared in a layer of a language model")
         self.enter()
         self.lower(self.nodes.nodes)
         makers = {name: node for node in self.nodes.nodes for name in node.results}

@@ -22,7 +22,6 @@ from step.language.dtypes import UINT32
 from step.language.tokens import Token
 from step.language.types import Tile
 from step.lowering.limits import power_of_two
-from step.ops.sink import Sink
 from step.programs.data.inputs import BoundInputs
 from step.programs.files.json_file import json_bytes
 from step.programs.prepare import Prepared
@@ -127,7 +126,7 @@ def run_system(directory: Path, progress: Progress = silent) -> str:
 def _check_texts(prepared: Prepared, texts: Mapping[str, str]) -> None:
     for name in texts:
         node = prepared.graph.nodes.get(name)
-        if node is None or not isinstance(node.operator, Sink) or node.inputs[0].element != SYMBOL:
+        if node is None or not node.operator.hands_out or node.inputs[0].element != SYMBOL:
             raise InputError(f"--text needs a sink of {SYMBOL}, and {name!r} is none")
 
 

@@ -5,7 +5,7 @@ None of the vendors' tools has read them: they are written from documentation, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from cosim.board.constraints import TEXTS
@@ -15,6 +15,7 @@ from hw.registers.block import address_bits
 from hw.verilog.structure import Names, Structure, interfaces_of
 from step.errors import InputError, expect
 from step.host.texts import filled
+from step.lowering.registers import WORD
 
 KERNEL = Names("ap_clk", "ap_rst_n", "ap_clk_2", "ap_rst_n_2", "s_axi_control", low=True, bare=True)
 """Names that Vitis knows clocks, resets and registers of a kernel by."""
@@ -114,52 +115,38 @@ def _arguments(tables: Tables) -> Iterator[tuple[str, str, int]]:
 
 def _registers(tables: Tables) -> Iterator[tuple[str, int, int, str]]:
     """Name, address, bits, and the bus of the image whose address it is; two halves of one are one register."""
-    buses = dict[int, str]()
-    for _, bus, address in _arguments(tables):
-        buses.setdefault(address, bus)
-    known = {each.name for each in tables.design.registers}
+    buses = {address: bus for _, bus, address in reversed(list(_arguments(tables)))}
+    wide = tables.design.board.bus.address_bits > 32
     for each in tables.design.registers:
-        stem, _, half = each.name.rpartition("_")
-        if each.address not in buses:
-            if not (half == "high" and stem.startswith("base_")):
-                yield each.name, each.address, 32, ""
-        else:
-            yield stem, each.address, 64 if f"{stem}_high" in known else 32, buses[each.address]
+        if each.address in buses:
+            yield each.name.removesuffix("_low"), each.address, 64 if wide else 32, buses[each.address]
+        elif not (wide and each.address - WORD in buses):
+            yield each.name, each.address, 32, ""
 
 
 def _platform_interfaces(
     top: Structure, options: Options
-) -> Iterator[tuple[str, str, str, str, dict[str, object], dict[str, str]]]:
+) -> Iterator[tuple[str, str, str, str, Mapping[str, object], dict[str, str]]]:
     """Interfaces of Platform Designer: name, kind, way, clock, properties, and the role of each port.
 
     Its AXI3 has no ``qos``: those ports, and what is of no interface, are conduits.
     """
-    apart, names, taken = dict[str, str](), top.names, {*top.clocks, *top.clocks.values(), "interrupt"}
+    names, taken = top.names, {*top.clocks, *top.clocks.values(), "interrupt"}
     for each in interfaces_of(top):
         ports = {port: role.lower() for role, port in each.ports.items()}
-        way = "start" if each.gives else "end"
-        taken |= {*ports}
-        properties = dict[str, object]()
+        kind, way, properties = "axi4lite", "start" if each.gives else "end", dict[str, object]()
         if each.kind == "axis":
             kind = "axi4stream"
-        elif not each.gives:
-            kind = "axi4lite"
-        else:
-            kind, most = "axi4", options.bus.outstanding
-            if options.bus.protocol == "AXI3":
-                kind = "axi"
-                apart |= {port: role for port, role in ports.items() if role.endswith("qos")}
-                ports = {port: role for port, role in ports.items() if port not in apart}
+        elif each.gives:
+            kind, most = {"AXI3": "axi", "AXI4": "axi4"}[options.bus.protocol], options.bus.outstanding
             properties = {"readIssuingCapability": most, "writeIssuingCapability": most}
             properties["combinedIssuingCapability"] = 2 * most
+        if kind == "axi":
+            ports = {port: role for port, role in ports.items() if not role.endswith("qos")}
+        taken |= {*ports}
         yield each.name, kind, way, top.clock_of(each.name), properties, ports
-    yield (
-        "interrupt",
-        "interrupt",
-        "end",
-        names.clock,
-        {"associatedAddressablePoint": names.slave},
-        {"interrupt": "irq"},
-    )
-    for port in [*apart, *(port for port in top.ports if port not in taken)]:
-        yield port, "conduit", "end", names.clock, {}, {port: "export"}
+    told = {"associatedAddressablePoint": names.slave}
+    yield "interrupt", "interrupt", "end", names.clock, told, {"interrupt": "irq"}
+    for port in top.ports:
+        if port not in taken:
+            yield port, "conduit", "end", names.clock, {}, {port: "export"}

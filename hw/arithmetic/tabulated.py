@@ -26,14 +26,15 @@ ROUNDING = half(0)
 class Tabulated(Staged):
     """Arithmetic with a table in a memory, which is read with the clock: the step that does so is always a cut.
 
-    Classes say the cuts for at most four stages; there is one more.
+    Classes say the cuts for at most four stages. With five there is one more, with six one behind every step.
     """
 
     def __init_subclass__(cls, **others: Any) -> None:
         super().__init_subclass__(**others)
         if "cuts" in vars(cls):
             finest = cls.cuts[-1]
-            cls.cuts = (*cls.cuts, *[finest] * (4 - len(cls.cuts)), (*finest, ROUNDING))
+            every = tuple(range(1, finest[-1] + 1))
+            cls.cuts = (*cls.cuts, *[finest] * (4 - len(cls.cuts)), (*finest, ROUNDING), (*every, ROUNDING))
 
     def locate(self, m: Module, value: Value) -> Values:
         """Steps 1 to 3: the ``magnitude`` of x * log2(e), if x is not huge; x is the ``number``."""

@@ -89,7 +89,7 @@ def _fixed(hash: int, units: int, channels: int) -> dict[str, tuple[Field, ...]]
     return {
         "magic": _word(constant, "reads as 0x53544550, STEP", MAGIC),
         "version": _word(constant, "of this map of registers", VERSION),
-        "hash": _word(constant, "first 32 bits of the digest of the design (`fabric.json`)", hash),
+        "hash": _word(constant, "first 32 bits of the digest of the design (`board.json`)", hash),
         "size": (
             Field("units", constant, "how many units there are", 0, 16, units),
             Field("channels", constant, "how many channels there are", 16, 16, channels),

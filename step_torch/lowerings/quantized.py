@@ -13,13 +13,12 @@ from step.functions import Add, Dequantize, Matmul, Mul
 from step.functions.dequantize import Bits, packed, unpacked
 from step.library import quantize_rows
 from step_torch.importing import Importer
+from step_torch.joined import OP
 from step_torch.layouts import TensorAxis, TileLayout, Value, fitting, sizes, whole
 from step_torch.loops import in_loops, in_turns, taken_apart
 from step_torch.lowerings.products import Product
 from step_torch.registry import lowers
 from step_torch.sources import Stored, is_parameter, supported
-
-OP = "step.quantized_linear.default"
 
 
 @dataclass(kw_only=True)

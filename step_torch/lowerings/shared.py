@@ -7,9 +7,8 @@ in the order in which it reads them: so they are on their way before the rows th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import groupby
 from math import gcd
 from typing import Any
 
@@ -30,17 +29,16 @@ from step.functions import (
     Scale,
     SelectValid,
 )
-from step.functions.dequantize import Bits, packed, unpacked
+from step.functions.dequantize import Bits
 from step_torch.importing import Importer
-from step_torch.layouts import Dims, TensorAxis, Value, blocks, sizes, whole
+from step_torch.joined import ColumnsOf, Joined, Share, of_same_rows
+from step_torch.layouts import TensorAxis, Value, blocks, whole
 from step_torch.loops import looped
 from step_torch.lowerings.elementwise import alongside
-from step_torch.lowerings.quantized import OP, quantised_rows
+from step_torch.lowerings.quantized import quantised_rows
 from step_torch.nodes import TorchNode
-from step_torch.pieces import kept
 from step_torch.rounds import EveryLayer
 from step_torch.sources import KEPT, Stored, supported
-from step_torch.views import in_shape
 
 LAST = 2**32 - 1
 """The number of the last tile of every block: they are counted up to it."""
@@ -52,111 +50,11 @@ AHEAD = 4
 """Tiles of each unit that are between its rows and its sums."""
 
 
-@dataclass(frozen=True)
-class Share:
-    """Product of ``node``, of a ``weight`` [columns, depth] of so many ``bits`` with ``scales`` [columns, groups]."""
-
-    node: TorchNode
-    weight: Stored
-    scales: Stored
-    bits: Bits
-
-    @property
-    def columns(self) -> int:
-        """Its columns."""
-        return self.scales.data.shape[0]
-
-    @property
-    def groups(self) -> int:
-        """Groups of its depth."""
-        return self.scales.data.shape[1]
-
-    @property
-    def group(self) -> int:
-        """Depth of a group."""
-        return self.weight.data.shape[1] * 8 // self.bits // self.groups
-
-
-@dataclass(frozen=True)
-class ColumnsOf:
-    """So many columns of ``whole`` from the ``first`` one on, which are blocks of it."""
-
-    whole: Value
-    first: int
-    extent: int
-
-    @property
-    def dims(self) -> Dims:
-        """The dimensions of these."""
-        axis = TensorAxis(f"columns_{self.first}", self.extent)
-        return (*self.whole.dims[:-1], (axis,) if self.extent > 1 else ())
-
-    def cut(self, first: int, extent: int) -> ColumnsOf:
-        """Some of them."""
-        return replace(self, first=self.first + first, extent=extent)
-
-    def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Any:
-        """They in other dimensions."""
-        return in_shape(at, self.value(at), shape)
-
-    def value(self, at: Importer) -> Value:
-        """Their blocks."""
-        if self.extent == sizes(self.whole.dims)[-1]:
-            return self.whole
-        return kept(at, self.whole, -1, range(self.first, self.first + self.extent))
-
-
-def of_same_rows(nodes: Sequence[TorchNode]) -> list[list[TorchNode]]:
-    """Products of integers among ``nodes``, those of the same rows together; raises `Unsupported` if there are none."""
-    found = [[*each] for _, each in groupby((each for each in nodes if each.op == OP), key=lambda each: each.args[0])]
-    supported(len(found) > 0, "a layer has no products of integers whose units could be shared")
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class Joined:
-    """``shares``, products of the same rows, as one: number ``place`` of a layer, in tiles of ``size`` columns, which
-    so many ``units`` take by turns."""
-
-    place: int
-    shares: Sequence[Share]
-    size: int
-    units: int
-
-    @property
-    def groups(self) -> int:
-        """Tiles of a block of columns."""
-        return self.shares[0].groups
-
-    @property
-    def blocks(self) -> int:
-        """Blocks of columns, whose tiles the units share alike; the last ones may be padding."""
-        alike = self.units // gcd(self.units, self.groups)
-        return -(-sum(each.columns for each in self.shares) // (self.size * alike)) * alike
-
-    @property
-    def tiles(self) -> int:
-        """Tiles of all blocks."""
-        return self.blocks * self.groups
-
-    def formed(self, data: Sequence[np.ndarray], bits: Bits) -> np.ndarray:
-        """``data`` of all of them, [columns, depth] in so many ``bits``, as tiles [tiles, depth, columns]."""
-        parts = []
-        for each in data:
-            apart = bits == 4 and each.shape[-1] % self.groups > 0  # groups begin amid a byte
-            groups = (unpacked(each) if apart else each).reshape(len(each), self.groups, -1)
-            parts.append(unpacked(groups) if bits == 4 and not apart else groups)
-        columns = np.concatenate(parts)
-        columns = np.pad(columns, [(0, self.blocks * self.size - len(columns)), (0, 0), (0, 0)], "edge")
-        turned = columns.reshape(self.blocks, self.size, *columns.shape[1:]).transpose(0, 2, 3, 1)
-        tiles = turned.reshape(self.tiles, -1, self.size)
-        return packed(tiles) if bits == 4 else tiles
-
-
 class SharedUnits:
     """The units of all products of integers among ``nodes``, those of a layer whose ``sources`` go from row to row.
 
-    ``turns`` [rounds, products]: those that come next, of the round and of others. Raises `Unsupported` where there are none, or where these have groups of several sizes.
+    ``turns`` [rounds, products]: those that come next, of the round and of others. Raises `Unsupported`
+    where these have groups of several sizes.
     """
 
     def __init__(self, at: Importer, sources: EveryLayer, nodes: Sequence[TorchNode], turns: Stream) -> None:
@@ -174,8 +72,8 @@ class SharedUnits:
         self.results = self._placed(turns.flatten(0, 1, name=self._name("turn")))
 
     def _share(self, node: TorchNode) -> Share:
-        _, weight, scales, _, *bits = (*node.args, *(None,) * (4 - len(node.args)))
-        return Share(node, self.at.values[weight.name], self.at.values[scales.name], bits[0] if bits else 8)
+        weight, scales = (self.at.values[each.name] for each in node.args[1:3])
+        return Share(node, weight, scales, node.args[4] if len(node.args) > 4 else 8)
 
     def _name(self, kind: str) -> str:
         return self.at.free(f"shared_{kind}")

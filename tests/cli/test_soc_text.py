@@ -86,25 +86,14 @@ def test_a_system_that_fails_is_an_error(rules: str, kind: type[Exception], said
     assert first == f"the system in '{tmp_path}/soc' failed: {said}"
 
 
-WRITING = """
-from step_torch.text import TextModel
-
-def program(prompt="every tile", tokens=14):
-    return TextModel.load("examples/tiny_lm").program(prompt, tokens)
-"""
-SMALL = ["fabric.link_bytes=8", "fabric.matmul_lanes=4", "fabric.vector_lanes=4", "memory.beat_bytes=8"]
-
-
 @pytest.mark.soc
 def test_a_language_model_writes_on_the_system(tmp_path: Path) -> None:
     """As `interpret` does, in one command from the program to the log of the firmware."""
     if shutil.which("riscv64-unknown-elf-gcc") is None:
         pytest.skip("needs a compiler: apt install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf")
     pytest.importorskip("litedram", reason="needs LiteX: pip install 'step-fabric[litex]'")
-    program = filed(tmp_path / "writing.py", WRITING)
     options = ["--target", "litex", "--bytes", "8", "--text", "tokens=examples/tiny_lm/symbols.txt", "--run"]
-    options += [each for setting in SMALL for each in ("--set", setting)]
     path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
-    told = in_a_process("board", f"{program}:program", "-o", tmp_path / "board", *options, PYTHONPATH=path)
+    told = in_a_process("board", "examples/writing.py", "-o", tmp_path / "board", *options, PYTHONPATH=path)
     assert told.code == 0, told.err
     assert 'tokens " has its turn,", right\n' in told.out

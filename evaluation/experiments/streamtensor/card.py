@@ -92,7 +92,7 @@ class _Loops(DecodingLoops):
                 numbers[positions] = self._of_steps("position", schedule).assume_shape([self.steps])
             at.sources = Sources(at, come, numbers)
             at.lower(parts.entry)
-            row = self._row(parts.row_in)
+            row = self._row(parts.row_in, self.rows)
         else:
             dims = at.axes(parts.row_in, shape)
             row = Value(come, dims, TileLayout((), None, AxisPart(dims[-1][0], shape[-1])), BF16)

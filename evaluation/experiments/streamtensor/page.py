@@ -14,7 +14,17 @@ from experiments.rows import RESULTS, ROOT, Row, read
 from experiments.said import filled, laid_out
 from experiments.streamtensor import ablations, cards, compiling, energy, layers, small, valued
 from experiments.streamtensor.models import GROUP
-from experiments.streamtensor.points import CAMPAIGN, MAPPINGS, MEGAHERTZ, PARTS, SHOWN, Point
+from experiments.streamtensor.points import (
+    CAMPAIGN,
+    MAPPINGS,
+    MEGAHERTZ,
+    OTHERS,
+    PARTS,
+    PROMPTS,
+    SHOWN,
+    WITHIN,
+    Point,
+)
 from step import machines
 from step.host.files import write_atomically
 from step.programs.energy.model import PARTS as ENERGIES
@@ -43,6 +53,8 @@ def page(results: Path) -> str:
         Path(__file__).with_name("page.md"),
         lengths=_lengths(tokens, prompts, published),
         tried=TRIED,
+        others=_others(tokens, prompts),
+        others_of="/".join(str(each) for each in PROMPTS if each <= SHOWN),
         depths_of=DEPTHS_OF,
         models=_models(tokens),
         megahertz=MEGAHERTZ,
@@ -60,21 +72,22 @@ def page(results: Path) -> str:
         rows=layers.ROWS,
         kept="{} to {} %".format(*KEPT),
         shown=SHOWN,
-        rows_of_chunk=MAPPINGS["chunks"].chunk,
-        part=f"{1e6 * MEGAHERTZ / float(_shown(tokens, 'part')['cycles']):,.0f}",
+        rows_of_chunk=MAPPINGS[WITHIN].chunk,
+        part=f"{1e6 * MEGAHERTZ / float(_shown(tokens, WITHIN)['cycles']):,.0f}",
         compiled=compiling.said(compiling.CAMPAIGN.read(results, "compile")),
         valued=_valued(valued.CAMPAIGN.read(results, "valued")),
         contexts=", ".join(row["past"] for row in _of_gpt2(tokens)),
         group=GROUP,
         source=published[0]["source"],
-        times=f"{float(fast['cycles']) / float(fast['bound']):.2f}",
     )
     return laid_out(text) + "\n"
 
 
 def _of_gpt2(tokens: Sequence[Row]) -> list[Row]:
     """Rows of GPT-2 on the hardware that takes chunks, the shortest text first."""
-    return sorted((row for row in tokens if row["mapping"] == "chunks"), key=lambda row: int(row["past"]))
+    return sorted(
+        (row for row in tokens if (row["model"], row["mapping"]) == ("gpt2", WITHIN)), key=lambda row: int(row["past"])
+    )
 
 
 def _shown(tokens: Sequence[Row], mapping: str) -> Row:
@@ -91,7 +104,7 @@ def token_cycles(tokens: Sequence[Row], past: np.ndarray) -> np.ndarray:
 
 def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[Row]) -> str:
     found = list[Row]()
-    firsts = {int(row["prompt"]): float(row["cycles"]) for row in prompts}
+    firsts = {int(row["prompt"]): float(row["cycles"]) for row in prompts if row["model"] == "gpt2"}
     for count in firsts.keys() & {*LENGTHS}:
         first = firsts[count]
         behind = token_cycles(tokens, np.arange(count, 2 * count - 1)).sum()
@@ -109,6 +122,18 @@ def _lengths(tokens: Sequence[Row], prompts: Sequence[Row], published: Sequence[
     return "\n".join([head, "|---|" + "---|" * len(LENGTHS), *lines])
 
 
+def _others(tokens: Sequence[Row], prompts: Sequence[Row]) -> str:
+    """Milliseconds to the first token of every model's prompts, and how many times the bound one behind them takes."""
+    said = list[str]()
+    for model in OTHERS:
+        rows = [row for row in prompts if row["model"] == model]
+        firsts = "/".join(f"{float(row['cycles']) / MEGAHERTZ / 1000:,.0f}" for row in rows)
+        mine = (row for row in tokens if row["model"] == model and row["mapping"] != "fast")
+        times = "/".join(f"{float(row['cycles']) / int(row['bound']):.2f}" for row in mine)
+        said.append(f"`{model}` {firsts} ms, {times}")
+    return "; ".join(said)
+
+
 def _cell(row: Row | None) -> str:
     if row is None:
         return "-"
@@ -122,7 +147,8 @@ def _models(tokens: Sequence[Row]) -> str:
         f"| model | bound, cycles | a token | times | token/s | {' | '.join(PARTS)} |",
         "|---" * (5 + len(PARTS)) + "|",
     ]
-    for row in (each for each in tokens if each["past"] == str(SHOWN) and each["mapping"] != "small"):
+    shown = (each for each in tokens if each["past"] == str(SHOWN) and each["mapping"] != "small")
+    for row in (each for each in shown if each["model"] not in OTHERS or each["mapping"] == "fast"):
         other = f", {row['mapping']}" * (row["mapping"] != "fast")
         other += f", {row['megahertz']} MHz" * (row["megahertz"] != str(MEGAHERTZ))
         cycles, bound = float(row["cycles"]), int(row["bound"])

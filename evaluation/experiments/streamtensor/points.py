@@ -18,7 +18,7 @@ from step.programs.prepare import prepare
 from step.running.result import RunResult
 from step_explore.areas.parts import parts_of
 from step_torch import Tiling
-from step_torch.generating import LanguageModel
+from step_torch.generating import SHOWING, LanguageModel
 
 SHOWN = 128
 """Tokens in front of the one whose cycles are compared between models, and clocks."""
@@ -28,6 +28,10 @@ CLOCKS = (150, 100)
 """Megahertz of GPT-2 besides those of the machine, `MEGAHERTZ`: at a slower clock memory has more bytes a cycle."""
 MEGAHERTZ = machines.U55C.megahertz
 PROMPTS = (32, 64, 128, 256)
+OTHERS = ("qwen", "llama", "gemma")
+"""Models of which prompts up to `SHOWN` tokens are measured, and the tokens behind."""
+OWN = {"gemma": "more"}
+"""Mappings of their own that these have for it."""
 TOGETHER, WIDE = 4, 256
 """Pseudo channels behind a port, and bytes of the links of products."""
 
@@ -36,23 +40,31 @@ TOGETHER, WIDE = 4, 256
 class UnitChoice:
     """Units of a product, lanes of a vector unit, heads that are attended at once, and rows of a chunk of a prompt.
 
-    ``depth``: of the tiles of the head, None: all of it. ``fabric``: further parameters of the fabric. ``own``: lanes
-    of operators by how their names begin, where others wait for memory, or for a row.
+    ``columns``: most of a tile; those of a product are joined in memory where they are whole links. ``depth``: of the
+    tiles of the head, None: all of it. ``shared``: products of a layer share the units. ``rows``: lanes of rows that
+    are quantised. ``fabric``: further parameters of the fabric. ``own``: lanes of operators by how their names begin,
+    where others wait for memory, or for a row. ``links``: bytes of links, likewise; without these links are wide around
+    products.
     """
 
     units: int
     lanes: int
     heads: int
     chunk: int = 1
+    columns: int = 512
     depth: int | None = None
+    shared: bool = False
+    rows: int = WIDE // 4
     fabric: dict[str, Any] = field(default_factory=dict)
     own: dict[str, int] = field(default_factory=dict)
+    links: dict[str, int] = field(default_factory=dict)
 
 
 MAPPINGS = {
     "fast": UnitChoice(8, 32, 2),
     "small": UnitChoice(4, 16, 1),
     "chunks": UnitChoice(8, 32, 4, 8),
+    "more": UnitChoice(16, 32, 4, 8, columns=256),
     "part": UnitChoice(
         *(4, 32, 1),
         depth=128,
@@ -63,8 +75,25 @@ MAPPINGS = {
             **{f"quantized_linear_{at}_{which}": 32 for at in (1, 2, 3) for which in ("scaled", "sum")},
         },
     ),
+    "shared": UnitChoice(
+        *(8, 16, 1, 4),
+        depth=128,
+        columns=1024,
+        shared=True,
+        rows=32,
+        fabric={"outstanding": 31, "block_ram_words": 64},
+        own={"shared_product_": 1024, "shared_scaled": 128, "shared_sum": 128},
+        links={
+            **dict.fromkeys(("shared_product", "shared_load_weights", "shared_scaled", "shared_whole"), 2 * WIDE),
+            **{"shared_sum": 2 * WIDE, "shared_sums": 32},
+            **dict.fromkeys(("shared_load_scales", "linear_product", "load_linear"), WIDE),
+        },
+    ),
 }
-"""Of these, ``chunks`` takes prompts in chunks, on the hardware that writes, and ``part`` fits into the `U55C`."""
+"""Of these, ``chunks`` takes prompts in chunks, on the hardware that writes, ``more`` does so with more units; ``part``
+and ``shared``, which takes prompts so, too, fit into the `U55C`."""
+WITHIN = "shared"
+"""The mapping whose tokens and prompts are shown."""
 INSIDE = ("_product", "_flat", "_loop", "_gathered", "_all", "_scaled", "_sum")
 ATTENTION = ("_read_key", "_read_value", "_product", "_part", "_total")
 ROWS = ("_rows_magnitudes", "_rows_largest", "_rows_scaled", "_rows")
@@ -95,15 +124,19 @@ class Point:
 
 def tokens() -> Iterator[Point]:
     """Points of the tokens behind a prompt."""
-    yield from (Point("gpt2", "chunks", MEGAHERTZ, past) for past in CONTEXTS)  # type: ignore[arg-type]
+    yield from (Point("gpt2", WITHIN, MEGAHERTZ, past) for past in CONTEXTS)  # type: ignore[arg-type]
+    yield Point("gpt2", "chunks", MEGAHERTZ, SHOWN)  # type: ignore[arg-type]
     yield from (Point(model, "fast", MEGAHERTZ, SHOWN) for model in MODELS)  # type: ignore[arg-type]
     yield from (Point("gpt2", each, MEGAHERTZ, SHOWN) for each in ("part", "small"))  # type: ignore[arg-type]
     yield from (Point("gpt2", "fast", each, SHOWN) for each in CLOCKS)
+    yield from (Point(model, OWN.get(model, "chunks"), MEGAHERTZ, SHOWN) for model in OTHERS)  # type: ignore[arg-type]
 
 
 def prompts() -> Iterator[Point]:
     """Points of prompts."""
-    yield from (Point("gpt2", "chunks", MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
+    yield from (Point("gpt2", WITHIN, MEGAHERTZ, prompt=count) for count in PROMPTS)  # type: ignore[arg-type]
+    others = ((model, OWN.get(model, "chunks"), count) for model in OTHERS for count in PROMPTS if count <= SHOWN)
+    yield from (Point(model, mapping, MEGAHERTZ, prompt=count) for model, mapping, count in others)  # type: ignore[arg-type]
 
 
 def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
@@ -111,39 +144,43 @@ def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
     chosen, memory = MAPPINGS[mapping], machines.U55C.at(megahertz, together=TOGETHER)
     fabric = FabricConfig(matmul_lanes=512, vector_lanes=chosen.lanes, memory=memory, machine="U55C", **chosen.fabric)
     tiling = Tiling(
-        columns=512, depth=chosen.depth, side_by_side=chosen.units, sum="fused", cache_rows=16, heads=chosen.heads
-    )
+        columns=chosen.columns, depth=chosen.depth, side_by_side=chosen.units, shared=chosen.shared, sum="fused",
+        cache_rows=16, heads=chosen.heads,
+    )  # fmt: skip
     return tiling, fabric
 
 
 @cache
 def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, Program]:
     """The program that writes a token, on hardware with wide links where products are."""
-    (tiling, fabric), loaded = mapped(mapping, megahertz), MODELS[model].loaded()
-    chunk, first = MAPPINGS[mapping].chunk, replace(MODELS[model], layers=2).loaded()
+    (tiling, fabric), loaded, chunk = mapped(mapping, megahertz), MODELS[model].loaded(), MAPPINGS[mapping].chunk
 
-    def short(fabric: FabricConfig) -> Graph:
-        return first.program([0] * (1 + 2 * chunk), 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk).graph
+    def program(of: LanguageModel, fabric: FabricConfig) -> Program:
+        return of.program([0], 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk)
 
-    plain = short(fabric)
-    fabric = replace(fabric, lanes=lanes_of(plain, mapping), links=links_of(plain))
-    made = loaded._program(tiling, fabric, 1, chunk, values=False, is_drawn=False, with_scores=False)
+    plain = program(loaded.first(SHOWING), fabric).graph
+    made = program(loaded, replace(fabric, lanes=lanes_of(plain, mapping), links=links_of(plain, mapping)))
     depths = {
         each.name: max(WAITING, each.depth)
         for each in lower(made.graph, made.fabric).channels
         if each.name.startswith("attention")
     }
-    return loaded, replace(made, graph=replace(made.graph, depths=short(fabric).depths | depths))
+    return loaded, replace(made, graph=replace(made.graph, depths={**(made.graph.depths or {}), **depths}))
 
 
-def links_of(graph: Graph) -> dict[str, int]:
-    names = [each.name for each in graph]
+def links_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
+    """Bytes of the links of products, of attention, and of what brings their weights, keys and values."""
+    names, own = [each.name for each in graph], MAPPINGS[mapping].links
+    attention = [each for each in names if each.startswith("attention_cache") and each.endswith(ATTENTION)]
+    attention += [each for each in names if each.startswith(("attention_last_", "attention_append_"))]
+    if own:
+        found = {each: count for start, count in own.items() for each in names if each.startswith(start)}
+        return found | dict.fromkeys(attention, WIDE)
     products = [each for each in names if each.startswith("quantized_linear")]
     wide = [each for each in products if each.endswith(ROWS)]
     wide += [each for each in products if "_rows" not in each and any(part in each for part in INSIDE)]
-    wide += [each for each in names if each.startswith("attention_cache") and each.endswith(ATTENTION)]
-    wide += [each for each in names if each.startswith(("load_quantized", "attention_last_", "attention_append_"))]
-    return dict.fromkeys(wide, WIDE)
+    wide += [each for each in names if each.startswith("load_quantized")]
+    return dict.fromkeys([*wide, *attention], WIDE)
 
 
 def lanes_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
@@ -152,7 +189,8 @@ def lanes_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
     names = [each.name for each in graph if each.operator.function is not None]
     products = [each for each in names if each.startswith("quantized_linear")]
     scaled = (each for each in products if "_rows" not in each and ("_scaled" in each or "_sum" in each))
-    found = dict.fromkeys((*scaled, *(each for each in products if each.endswith(ROWS))), WIDE // 4)
+    found = dict.fromkeys(scaled, WIDE // 4)
+    found |= dict.fromkeys((each for each in products if each.endswith(ROWS)), MAPPINGS[mapping].rows)
     attending = (each for each in names if each.startswith("attention_cache") and each.endswith(("_product", "_part")))
     heads = (each for each in names if each.startswith("linear_product"))
     found |= dict.fromkeys((*attending, *heads), ATTENDING)
@@ -162,8 +200,8 @@ def lanes_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
 
 
 def _run(point: Point, count: int) -> RunResult:
-    model, program = _program(point.model, point.mapping, point.megahertz)
-    batch = model.batch([0] * point.prompt, count, past=point.past, chunk=MAPPINGS[point.mapping].chunk)
+    (model, program), chosen = _program(point.model, point.mapping, point.megahertz), MAPPINGS[point.mapping]
+    batch = model.batch([0] * point.prompt, count, past=point.past, chunk=chosen.chunk, shared=chosen.shared)
     program = replace(program, inputs={**program.inputs, **batch.inputs(None, None)})
     return approx.run(program.graph, program.inputs, program.fabric, values="control", engine="compiled")
 

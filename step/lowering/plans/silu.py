@@ -11,9 +11,10 @@ from step.lowering.plans.vector import VectorPlan, rounding, tabulated, vector_p
 def plan(function: Function, application: Application) -> VectorPlan:
     """A plan as of any function of scalars.
 
-    SiLU takes three cycles, cut at the table and behind it, and two per further stage up to four, one for the fifth.
-    The logistic function takes three cycles more than its stages, five at most.
+    As `tabulated` says: SiLU takes three cycles, cut at the table and behind it, and two per further stage, the
+    logistic function three cycles more than its stages.
     """
     stages = application.fabric.stages
-    cycles = min(stages, 5) + 3 if isinstance(function, Sigmoid) else tabulated(lambda few: 1 + 2 * few, stages)
+    slope, first = (1, 3) if isinstance(function, Sigmoid) else (2, 1)
+    cycles = tabulated(lambda few: first + slope * few, stages, joined=1)
     return vector_plan(function, application, cycles=cycles + rounding(application))

@@ -41,13 +41,14 @@ class Request:
 @dataclass(frozen=True)
 class Batch:
     """``requests`` through ``layers`` layers, in so many ``slots``; ``every``: the last row of each step is asked what
-    comes behind. ``chunk``: the most rows of a prompt in a step."""
+    comes behind. ``chunk``: the most rows of a prompt in a step. ``products``: those of a layer that share units."""
 
     requests: Sequence[Request]
     layers: int
     slots: int = 1
     every: bool = False
     chunk: int = 1
+    products: int = 0
 
     @cached_property
     def _begins(self) -> list[tuple[int, int]]:
@@ -108,6 +109,8 @@ class Batch:
 
         Of chunks ``position`` and ``given`` are those of every row; which of these are not the ``first`` (1), or not
         the last, so that there are ``more`` behind, and of a round that is asked, which is the ``last``.
+
+        ``turn``: products that take units which all share, from the first product of a round to that of the next one.
         """
         end = NO_TOKEN if end is None else end
         (request, place, size), writes, number = self._cells, self._writes, np.arange(len(self._cells[0]))[:, None]
@@ -141,6 +144,7 @@ class Batch:
             **{name: column(each[self._asked]) for name, each in of_asked.items()},
             **({"begun": (np.arange(len(self._asked)) > 0).astype(int)} if self.slots > 1 else {}),
             **(self._of_chunks(step, position, given) if self.chunk > 1 else {}),
+            **({"turn": turns(waits(at_once, step, layer), self.products)} if self.products else {}),
         }
 
     def _of_chunks(self, step: np.ndarray, position: np.ndarray, given: np.ndarray) -> dict[str, list[Any]]:
@@ -166,3 +170,33 @@ def rounds(given: int, steps: int, layers: int) -> list[tuple[int, int]]:
     waves = [(wave - layer, layer) for wave in range(given + layers - 1) for layer in reversed(range(layers))]
     behind = [(token, layer) for token in range(given, steps) for layer in range(layers)]
     return [(token, layer) for token, layer in waves if 0 <= token < given] + behind
+
+
+def waits(given: int, step: np.ndarray, layer: np.ndarray) -> list[int]:
+    """The round that each round waits for, -1 for none, where so many steps are ``given`` (`rounds`)."""
+    number = {each: at for at, each in enumerate(zip(step.tolist(), layer.tolist(), strict=True))}
+    return [number.get((one, of - 1), -1) if one < given else at - 1 for at, (one, of) in enumerate(number)]
+
+
+def turns(before: Sequence[int], products: int) -> list[list[int]]:
+    """Turns of so many products of a layer, which follow each other in a round, in an order in which those of several
+    rounds alternate, if none waits for another one: so one is computed while others get their rows.
+
+    ``before``: the round whose last product a round waits for, -1 for none. Turns are cut in front of the first
+    product of every round.
+
+    >>> turns([-1, -1, -1, 2], 2)
+    [[0], [1, 0], [1, 0], [1, 0, 1]]
+    """
+    done, found = [0] * products, list[list[int]]()
+    while done[-1] < len(before):
+        (*_, last), seen = done, [*done]
+        for product in reversed(range(products)):
+            number = seen[product]
+            ready = number < len(before) and (seen[product - 1] > number if product else last > before[number])
+            if ready and product == 0:
+                found.append([])
+            if ready:
+                found[-1].append(product)
+                done[product] += 1
+    return found

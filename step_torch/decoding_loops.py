@@ -15,6 +15,7 @@ from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.lowerings.elementwise import cast
+from step_torch.lowerings.shared import SharedUnits, of_same_rows
 from step_torch.ragged import filled
 from step_torch.rounds import EveryLayer, KeptState
 from step_torch.sampling import DRAWN
@@ -75,7 +76,7 @@ class DecodingLoops:
             numbers[positions] = self._of_steps("position", schedule).assume_shape(of_step)
         at.sources = Sources(at, step, numbers, self.rows)
         at.lower(parts.entry)
-        row = self._layers(self._row(parts.row_in), schedule)
+        row = self._layers(self._row(parts.row_in, self.rows), schedule)
         rows = None if self.is_chunk else self.rows  # of a chunk the last row alone is asked
         at.sources = Sources(at, stop, rows=rows)  # weights of the head, too, come before the row
         at.values[parts.last] = row
@@ -148,6 +149,10 @@ class DecodingLoops:
             each, most_of_it = (self.each, self._each(f"most_{name}")) if name in of_rows else ([], [])
             all_of_it = graph.source(name, element, [most, *most_of_it])
             found[name] = all_of_it.until(flags.stream, name=f"{name}_now").assume_shape([self.rounds, *each])
+        if self.importer.tiling.shared:
+            each = graph.symbol("most_turns", ragged=True), graph.symbol("turns_of_round", ragged=True)
+            turn = graph.source("turn", Selector(len(of_same_rows(self.model.parts.layer))), [most, each[0]])
+            found["turn"] = turn.until(flags.stream, name="turn_now").assume_shape([self.rounds, each[1]])
         (always,) = found["quiet"].partition(found["quiet"], targets=1, name="always")
         another = graph.reassemble([always, self.goes_on.stream], found["asked"], order="index", name="another_each")
         flags.close(another.flatten(0, 1, name="another_round").assume_shape([self.rounds]))
@@ -159,9 +164,9 @@ class DecodingLoops:
         (found,) = schedule[name].partition(entering, targets=1, rank=rank, name=f"{name}_of_step")
         return found
 
-    def _row(self, name: str) -> Value:
+    def _row(self, name: str, rows: AxisPart | None) -> Value:
         value = self.importer.whole_rows(self.importer.values[name], "a row goes through the layers as a whole")
-        if value.layout != TileLayout((), self.rows, value.layout.columns):
+        if value.layout != TileLayout((), rows, value.layout.columns):
             raise InputError(f"what goes through the layers is no single row, but {value.layout}")
         return replace(value, stream=cast(self.importer, value.stream, value.dtype))
 
@@ -175,33 +180,41 @@ class DecodingLoops:
         back_again = back.stream.buffered(room * self.rows.count if self.is_chunk and self.rows else room)
         merged = graph.reassemble([entering, back_again], schedule["enters"], rank=rank, order="index", name="row_in")
         stream = merged.flatten(rank, rank + 1, name="row")
+        stream = stream.assume_shape([self.rounds, *(self.each if self.is_chunk else ())])
+        rows = None if self.is_chunk and at.tiling.shared else self.rows  # units that are shared make tiles of rows
         if self.is_chunk:
-            stream = stream.assume_shape([self.rounds, *self.each]).accum(RetileRow(), name="chunk")
-        else:
-            stream = stream.assume_shape([self.rounds])
+            stream = stream.flatten(0, 1, name="each_row") if rows is None else stream.accum(RetileRow(), name="chunk")
         held, named = self.model.archive.weights, parts.parameters.items()
         weights = {at.values[name].name: [held[each] for each in own] for name, own in named}
         position, number = schedule["position"], schedule["layer"]
         numbers = {self.model.nodes.inputs[1]: position}
-        at.sources = EveryLayer(
-            at, reference=stream, numbers=numbers, rows=self.rows, layers=count, weights=weights, length=position,
+        at.sources = sources = EveryLayer(
+            at, reference=stream, numbers=numbers, rows=rows, layers=count, weights=weights, length=position,
             room=self.model.room, number=number, first=schedule.get("first"), more=schedule.get("more"),
+            chunk=self.chunk,
         )  # fmt: skip
-        states = {new: KeptState(at.sources, at.values[name]) for new, name in parts.states.items()}
+        states = {new: KeptState(sources, at.values[name]) for new, name in parts.states.items()}
         at.values.update((parts.states[new], each.now) for new, each in states.items())
         at.lower(parts.tables)
-        at.values[parts.row_in] = at.sources.for_several(replace(row, stream=stream))
+        if at.tiling.shared:
+            sources.units = SharedUnits(at, sources, parts.layer, schedule["turn"])
+        layout = replace(row.layout, rows=rows)
+        at.values[parts.row_in] = sources.for_several(replace(row, stream=stream, layout=layout))
         at.lower(parts.layer)
-        result = self._row(parts.row_out)
+        result = self._row(parts.row_out, rows)
         stream, layout = result.stream, result.layout
         if states:
             done = [each.close(at.value(at.values[new])) for new, each in states.items()]
             stream = stream.zip(*done, name="row_and_states").item_of(0, name="row_kept")
-        goes_back, out = stream.partition(schedule["leaves"], targets=2, name="row_out")
-        back.close(self._apart_in_chunk(goes_back, "rows_of_again").assume_shape(back.type.shape))
+        by_row = self.is_chunk and rows is None
+        stream = sources.of_chunks(stream) if by_row else stream
+        goes_back, out = stream.partition(schedule["leaves"], targets=2, rank=int(by_row), name="row_out")
+        goes_back = goes_back if by_row else self._apart_in_chunk(goes_back, "rows_of_again")
+        back.close(goes_back.assume_shape(back.type.shape))
         if self.is_chunk:
             each = [self.asked, *self._each("rows_of_asked")]
-            rows, last = self._apart_in_chunk(out, "asked_rows"), self._of_asked("last", Selector(1), each[1:])
+            rows = out if by_row else self._apart_in_chunk(out, "asked_rows")
+            last = self._of_asked("last", Selector(1), each[1:])
             (out,) = rows.assume_shape(each).partition(last, targets=1, name="last_row")
             layout = replace(layout, rows=None)
         return replace(result, stream=out.assume_shape([self.asked]), layout=layout)

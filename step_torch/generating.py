@@ -29,6 +29,7 @@ from step_torch.choosing import chosen, products
 from step_torch.decoding_loops import DecodingLoops
 from step_torch.depths import with_depths
 from step_torch.importing import Importer
+from step_torch.lowerings.shared import of_same_rows
 from step_torch.nodes import Nodes, nodes_of
 from step_torch.sampling import Sampling
 from step_torch.stacked import Stacked, stacked
@@ -44,6 +45,9 @@ With two, each round of a row through a layer waits for one of the two before it
 one, whose row lies in a buffer with room for all. A deadlock is a circle of waits, and channels are short: one of many
 layers is there with two, while rows of the prompt are in both, or behind that.
 """
+
+SHOWING_SHARED = 6
+"""The same where products share units: they alternate in as many rounds as there are of them."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,12 @@ class LanguageModel:
         past: int = 0,
         every: bool = False,
         chunk: int = 1,
+        shared: bool = False,
     ) -> Batch:
         """The order of rows for one prompt, or for several, which share so many ``slots``: by default one for each, or
         one where layers keep states.
 
-        ``chunk``: the most rows of a prompt in a tile. Raises what `program` raises for prompts, counts and slots.
+        ``chunk``: the most rows of a prompt in a tile. ``shared``: as the tiling of the program has it. Raises what `program` raises for prompts, counts and slots.
         """
         several = len(prompt) > 0 and not np.isscalar(prompt[0])
         prompts = prompt if several else [prompt]
@@ -119,7 +124,8 @@ class LanguageModel:
             raise InputError(f"a model with recurrent state takes row by row: chunk must be 1, not {chunk}")
         if chunk > 1 and every:
             raise InputError(f"what comes behind every token is asked row by row: chunk must be 1, not {chunk}")
-        return Batch(requests, self.parts.count, slots, every or alone, chunk)
+        products = len(of_same_rows(self.parts.layer)) if shared else 0
+        return Batch(requests, self.parts.count, slots, every or alone, chunk, products)
 
     def _request(self, prompt: Sequence[int], count: int, past: int) -> Request:
         tokens = scalars(as_data({"prompt": prompt})["prompt"], UINT32, "prompt").ravel().tolist()
@@ -180,15 +186,15 @@ class LanguageModel:
         chunks of several texts at a time, and `EnvironmentProblem` for caches that do not fit into the memory of this
         machine.
         """
-        batch = self.batch(prompt, count, slots=slots, past=past, every=every, chunk=chunk)
+        tiling = tiling or Tiling()
+        batch = self.batch(prompt, count, slots=slots, past=past, every=every, chunk=chunk, shared=tiling.shared)
         self._check([] if end is None else [end])
         kind = {"values": values, "is_drawn": sampling is not None, "with_scores": scores}
-        tiling = tiling or Tiling()
         program = self._program(tiling, fabric, batch.slots, chunk, **kind)
         held = sum(each.nbytes for name, each in program.inputs.items() if values and "_cache_" in name)
         what = f"a run with caches of {self.room:,} tokens in {self.parts.count} layers"
         check_fits(2 * held, what, "capture the model with less room")
-        short = self.first(SHOWING)
+        short = self.first(SHOWING_SHARED if tiling.shared else SHOWING)
         begins = replace(batch, requests=[Request(short._begins(chunk), 2)] * batch.slots, layers=short.parts.count)
         shown = program if short is self else short._program(tiling, fabric, batch.slots, chunk, **kind)
         shown = replace(shown, inputs={**shown.inputs, **begins.inputs(None, sampling)})

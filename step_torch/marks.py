@@ -6,9 +6,8 @@ A mark says what it takes, and refuses everything else: what it does not know of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -20,6 +19,7 @@ from step.errors import InputError, expect
 from step_torch.lacking import configs_of
 from step_torch.masks import NEVER
 from step_torch.recurrences import in_loops
+from step_torch.routed import Refused, experts, experts_of
 from step_torch.sights import Sight, asks, sight_of
 
 
@@ -64,55 +64,6 @@ def _(query: Tensor, key: Tensor, value: Tensor, scale: float, *_: Any, **__: An
     return query.new_empty((*query.shape[:-1], value.shape[-1]))
 
 
-@torch.library.custom_op("step::experts", mutates_args=())
-def experts(
-    x: Tensor,
-    index: Tensor,
-    weight: Tensor,
-    gate_up: Tensor,
-    down: Tensor,
-    gate_up_bias: Tensor | None = None,
-    down_bias: Tensor | None = None,
-    activation: str = "silu",
-    transposed: bool = False,
-    interleaved: bool = False,
-) -> Tensor:
-    """Experts, each with weights and biases of its own: down(activation(gate(x)) * up(x)).
-
-    ``x``: rows [rows, hidden]; row i goes to the experts ``index[i]``, whose results count with ``weight[i]``.
-    ``gate_up``: [experts, 2 * inner, hidden], first what belongs to gate, or one after the other if ``interleaved``;
-    [experts, inner, hidden] where nothing is gated. ``down``: [experts, hidden, inner]. Both have their last two axes
-    changed if ``transposed``. ``activation``: silu, gelu, gelu_tanh or relu, or clamped_silu, that of GPT-OSS.
-    """
-    result = torch.zeros_like(x)
-    for number in range(len(gate_up)):
-        rows, slot = torch.where(index == number)
-        y = x[rows] @ (gate_up[number] if transposed else gate_up[number].T)
-        y = y if gate_up_bias is None else y + gate_up_bias[number]
-        halves = (y[:, ::2], y[:, 1::2]) if interleaved else y.chunk(2, -1)
-        y = _activated(activation, *(halves if down.shape[1 if transposed else 2] < y.shape[1] else (None, y)))
-        y = y @ (down[number] if transposed else down[number].T)
-        y = y if down_bias is None else y + down_bias[number]
-        result.index_add_(0, rows, (y * weight[rows, slot, None]).to(x.dtype))
-    return result
-
-
-@experts.register_fake
-def _(x: Tensor, *_: Any, **__: Any) -> Tensor:
-    return torch.empty_like(x)
-
-
-def _activated(activation: str, gate: Tensor | None, up: Tensor) -> Tensor:
-    if activation == "clamped_silu" and gate is not None:
-        gate = gate.clamp(max=7.0)
-        return gate * torch.sigmoid(1.702 * gate) * (up.clamp(-7.0, 7.0) + 1)
-    function: Callable[[Tensor], Tensor] = {
-        "silu": nn.functional.silu, "gelu": nn.functional.gelu, "relu": nn.functional.relu,
-        "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"),
-    }[activation]  # fmt: skip
-    return function(up) if gate is None else function(gate) * up
-
-
 CAUSAL = ("sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4")
 """Implementations of attention that are causal by themselves; others see all rows where there is no mask."""
 
@@ -120,23 +71,7 @@ IDLE = ("position_ids", "cache_position", "use_cache", "sliding_window")
 """Options that change no result: attention of transformers is given them on the way, windows as masks, too."""
 
 
-EXPERTS: dict[str, tuple[bool, str]] = {
-    "has_post_expert_norm": (False, "a norm behind them"),
-    "_is_expert_parallel": (False, "several devices"),
-}
-"""What experts of transformers must be, and what they have otherwise."""
-
-ACTIVATIONS = {
-    "SiLU": "silu", "SiLUActivation": "silu", "GELU": "gelu", "GELUActivation": "gelu", "GELUTanh": "gelu_tanh",
-    "PytorchGELUTanh": "gelu_tanh", "NewGELUActivation": "gelu_tanh", "ReLU": "relu",
-}  # fmt: skip
-"""Names of activations, by their classes."""
-
 _KEYS = ("_attn_implementation", "_experts_implementation")
-
-
-Refused = Callable[[str], InputError]
-"""Makes an error of why something is refused."""
 
 
 class Marks:
@@ -248,39 +183,15 @@ class Marks:
 
     def _experts(self, module: Any, x: Tensor, index: Tensor, weight: Tensor, *more: Any, **options: Any) -> Tensor:
         """Experts as transformers calls them; raises `InputError` for others than SwiGLU experts without biases."""
-        from transformers.integrations.moe import _default_apply_gate
-
         refused = self._refusal(module, "experts")
-        for name, (right, otherwise) in EXPERTS.items():
-            expect(getattr(module, name, right) is right, f"have {otherwise}, which has no lowering", refused)
         expect(not more and not options, "are given more than rows, experts and weights", refused)
-        gated, own = getattr(module, "has_gate", True), getattr(module._apply_gate, "__func__", None)
-        activation = _activation(getattr(module, "act_fn", None))
-        if gated and own is not _default_apply_gate:
-            clamped = (getattr(module, "alpha", None), getattr(module, "limit", None)) == (1.702, 7.0)
-            activation = "clamped_silu" if clamped else ""
-        if not activation:
-            name = type(getattr(module, "act_fn", None)).__name__
-            known = ", ".join(dict.fromkeys([*ACTIVATIONS.values(), "clamped_silu"]))
-            raise refused(f"have the activation {name} or a gate of their own: {known} have a lowering")
-        up, bias = ("gate_up_proj" if gated else "up_proj"), getattr(module, "has_bias", False)
-        weights = [getattr(module, each) for each in (up, "down_proj")]
-        biases = [getattr(module, f"{each}_bias") if bias else None for each in (up, "down_proj")]
-        interleaved = gated and not getattr(module, "is_concatenated", True)
-        transposed = getattr(module, "is_transposed", False)
-        return experts(x, index, weight, *weights, *biases, activation, transposed, interleaved)
+        return experts(x, index, weight, *experts_of(module, refused))
 
     def _refusal(self, module: nn.Module, what: str) -> Refused:
         """Makes errors about the mark in ``module``."""
         path = self._paths.get(id(module), type(module).__name__)
         self.made[path] = None
         return lambda why: InputError(f"{what} of {path or type(module).__name__!r} {why}")
-
-
-def _activation(function: Any) -> str:
-    """The name of an activation of transformers; empty for one that experts do not have."""
-    known = ACTIVATIONS.get(type(function).__name__, "")
-    return "gelu_tanh" if known == "gelu" and getattr(function, "approximate", "") == "tanh" else known
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from step.errors import InputError, expect
-from step.functions.dequantize import packed
 from step_torch.quantized import QuantizedLinear
 
 METHODS = {"gptq": (4, 8), "awq": (4,)}
@@ -66,10 +65,7 @@ def _layer(path: str, state: Mapping[str, Tensor], config: Any, says: Callable[[
     signed = integers - shift.repeat_interleave(group, 1)
     off = f"has {path!r} with zero points other than {middle}: of 8 bits that one has a lowering"
     expect(bits == 4 or bool((shift == middle).all()), says(off), InputError)
-    kept = signed.to(torch.int8).contiguous()
-    kept = kept if wide else torch.from_numpy(packed(kept.numpy()))
-    bias = None if bias is None else bias.to(torch.bfloat16)
-    return QuantizedLinear(kept, scales.T.float().contiguous(), bias, 8 if wide else 4)
+    return QuantizedLinear.of(signed.to(torch.int8), scales.T.float(), bias, 8 if wide else 4)
 
 
 def _integers(given: Tensor, bits: int, places: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""Linear layers with weights of 4 or 8 bits, whose rows are quantised on the way: W4A8 and W8A8."""
+"""Linear layers and routed experts with weights of 4 or 8 bits, whose rows are quantised on the way: W4A8 and W8A8."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from step.language import numerics
 from step.language.arguments import checked
 from step.library.quantized import MOST
 from step_torch.calling import calling
+from step_torch.integers import integer_layers
+from step_torch.routed import QuantizedExperts, experts_of
 
 _IN_STEPS = ContextVar("in_steps", default=True)
 """Whether rows are rounded to integers."""
@@ -79,6 +81,12 @@ class QuantizedLinear(nn.Module):
         for name, each in {"weight": weight, "scales": scales, "bias": bias}.items():
             self.register_buffer(name, None if each is None else each.detach())
 
+    @classmethod
+    def of(cls, integers: Tensor, scales: Tensor, bias: Tensor | None, bits: int) -> QuantizedLinear:
+        """The layer with such ``integers`` [columns, depth] of INT8, and its bias in BF16."""
+        kept = integers if bits == 8 else torch.from_numpy(packed(integers.numpy()))
+        return cls(kept.contiguous(), scales.contiguous(), None if bias is None else bias.to(torch.bfloat16), bits)
+
     def forward(self, x: Tensor) -> Tensor:
         return quantized_linear(x, self.weight, self.scales, self.bias, self.bits)
 
@@ -87,16 +95,20 @@ class QuantizedLinear(nn.Module):
 def quantize(
     module: Any, *, weights: Bits = 4, group: int | None = 64, head: bool = False, data: Sequence[Any] = ()
 ) -> Any:
-    """``module`` with integers for the weights of its linear layers: W4A8 or W8A8, as `capture` takes it.
+    """``module`` with integers for the weights of its linear layers and experts: W4A8 or W8A8, as `capture` takes it.
 
     ``module``: changed in place, or the folder of a checkpoint, which is read so (see `from_pretrained`).
     ``weights``: bits of a weight.
     ``group``: weights with one scale, neighbours in the depth; None: a row.
     ``head``: scores of a language model, too, are products of integers.
     ``data``: arguments that ``module`` is called with, a tensor or a tuple each: every weight is rounded such that
-    those behind it make up for its error on them (GPTQ); without any, or where none come, to the nearest.
+    those behind it make up for its error on them (GPTQ); without any, where none come, or of experts to the nearest.
 
-    Raises `InputError` for a module without linear layers, and for groups that do not divide one.
+    Layers whose weights are integers already, as GPTQ, AWQ or torchao have them in plain tensors, keep these, with 8
+    bits where zero points are not in the middle.
+
+    Raises `InputError` for a module without linear layers, for groups that do not divide one, and for integers with
+    zero points that are none, or with inputs in another order (act-order).
 
     >>> step_torch.quantize(model, weights=4, group=64)  # doctest: +SKIP
     >>> step_torch.quantize("checkpoints/tiny-llama", group=32).layer(7).check().passed  # doctest: +SKIP
@@ -107,32 +119,62 @@ def quantize(
 
         expect(not data, "a folder takes no data: quantize the model itself, and give that to capture", InputError)
         return Checkpoint(Path(module), {"weights": weights, "group": group, "head": head})
-    found = _linear_layers(module, head=head)
+    kept, found = integer_layers(module), _linear_layers(module, head=head)
+    experts = _experts_of(module)
+    says = f"{type(module).__name__} has no linear layers to quantise"
+    expect(kept or found or experts, f"{says}: parts that are nn.Linear, or Conv1D of transformers, are", InputError)
+    for path, (matrices, *_) in experts.items():
+        for each in matrices:
+            _check(path, each.shape[1], each.shape[2], weights, group)
+    for path, layer in kept.items():
+        module.set_submodule(path, QuantizedLinear.of(*layer))
     for path, (_, matrix) in found.items():
         columns, depth = matrix.shape
         _check(path, columns, depth, weights, group)
     inputs = _products_of_inputs(module, {path: each for path, (each, _) in found.items()}, data)
     for path, (each, matrix) in found.items():
         exact = matrix.detach().double().numpy()
-        integers, scales = (
+        made = (
             _compensated(exact, inputs[path], weights, group or exact.shape[1])
             if path in inputs
             else quantized(exact, bits=weights, group=group)
         )
-        kept = torch.from_numpy(scales.view(np.uint16)).view(torch.bfloat16)
-        module.set_submodule(path, QuantizedLinear(torch.from_numpy(integers), kept, each.bias, weights))
+        module.set_submodule(path, QuantizedLinear(*_of_torch(*made), each.bias, weights))
+    for path, (matrices, biases, activation, interleaved) in experts.items():
+        parts = {"gate_up_bias": biases[0], "down_bias": biases[1]}
+        for name, matrix in zip(("gate_up", "down"), matrices, strict=True):
+            made = quantized(matrix.detach().double().numpy(), bits=weights, group=group)
+            parts[name], parts[f"{name}_scales"] = _of_torch(*made)
+        module.set_submodule(path, QuantizedExperts(activation, weights, interleaved=interleaved, **parts))
     return module
 
 
+def _of_torch(integers: np.ndarray, scales: np.ndarray) -> tuple[Tensor, Tensor]:
+    return torch.from_numpy(integers), torch.from_numpy(scales.view(np.uint16)).view(torch.bfloat16)
+
+
+def _experts_of(module: nn.Module) -> dict[str, tuple[list[Tensor], list[Any], str, bool]]:
+    """Experts of transformers by their paths: gate and up, and down [experts, columns, depth], and what is beside."""
+    found = dict[str, tuple[list[Tensor], list[Any], str, bool]]()
+    for path, each in module.named_modules():
+        if path and hasattr(each, "_apply_gate"):
+            *given, activation, transposed, interleaved = experts_of(each, partial(_refusal, path))
+            matrices = [one.transpose(1, 2) if transposed else one for one in given[:2]]
+            found[path] = matrices, given[2:], activation, interleaved
+    return found
+
+
+def _refusal(path: str, why: str) -> InputError:
+    return InputError(f"experts of {path!r} {why}")
+
+
 def _linear_layers(module: nn.Module, *, head: bool) -> dict[str, tuple[nn.Module, Tensor]]:
-    """Linear layers by their paths, with their weights [columns, depth]; raises `InputError` where there are none."""
+    """Linear layers by their paths, with their weights [columns, depth]."""
     scores = None if head or not hasattr(module, "get_output_embeddings") else module.get_output_embeddings()
     found = dict[str, tuple[nn.Module, Tensor]]()
     for path, each in module.named_modules():
         if each is not scores and path and (type(each) is nn.Linear or type(each).__name__ == "Conv1D"):
             found[path] = each, each.weight if type(each) is nn.Linear else each.weight.T
-    says = f"{type(module).__name__} has no linear layers to quantise"
-    expect(found, f"{says}: parts that are nn.Linear, or Conv1D of transformers, are", InputError)
     return found
 
 

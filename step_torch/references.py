@@ -16,6 +16,7 @@ from step.errors import InputError
 from step_torch.lacking import configs_of
 from step_torch.marks import Marks
 from step_torch.quantized import QuantizedLinear, unrounded
+from step_torch.routed import QuantizedExperts
 
 SAME = 1e-4
 """By how much of the largest number results with marks may be off from those without, all in float64: what a module
@@ -41,7 +42,7 @@ def references(module: nn.Module, given: Given, marks: Marks) -> list[dict[str, 
     for args, twice, bf16, mine in zip(given, doubled, plain, marked, strict=True):
         results = _exactly(exact, twice)
         with unrounded():
-            rounds = any(isinstance(each, QuantizedLinear) for each in exact.modules())
+            rounds = any(isinstance(each, QuantizedLinear | QuantizedExperts) for each in exact.modules())
             for number, off in enumerate(map(_off, mine, _exactly(exact, twice) if mine and rounds else results)):
                 if not (worst := float(off.max())) <= SAME:
                     place = [int(each) for each in np.unravel_index(int(off.argmax()), off.shape)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from step import BF16, UINT32, Stream
 from step.functions import Add, Compare, ExpertTiles, RetileRow, RetileStreamify, Scale, SelectAll, Where
+from step.language.dims import Dim, per_tensor
 from step.language.function import NUMBER
 from step_torch.caches import Cache, Turns, cache_of
 from step_torch.layouts import TileLayout, Value
@@ -27,8 +28,9 @@ class EveryLayer(Sources):
 
     ``weights``: of each parameter, by its name in the program, the data of every layer. ``length``: how many rows there
     are in the caches, for every row; these have ``room`` for so many. ``number`` is that of the layer for every tile,
-    and comes before it: weights are on their way before the row that wants them. Of the rows of a chunk, ``first`` (1)
-    says which are not the first, and ``more`` which are not the last.
+    and comes before it: weights are on their way before the row that wants them. Of the rows of a ``chunk``, ``first``
+    (1) says which are not the first, and ``more`` which are not the last; where these are no tile of ``rows``, each is
+    a round of its own.
     """
 
     reference: Stream
@@ -39,19 +41,37 @@ class EveryLayer(Sources):
     number: Stream
     first: Stream | None = None
     more: Stream | None = None
+    chunk: int = 1
 
     def __post_init__(self) -> None:
-        room = 2 if self.rows is None else self.rows.count + 1  # all rows begin before the first one is done
+        by_row = self.first is not None and self.rows is None
+        room = self.chunk * (2 * IN_LAYER if by_row else 1) + 1  # all rows begin before the first one is done
         self.places = self.length if self.first is None else self.length.buffered(room)
-        self.every = self.places if self.rows is None else self.places.flatten(0, 1, name="length_of_row")
+        self.every = self.places.flatten(0, 1, name="length_of_row") if self.places.rank else self.places
+        self.chunk_number, is_chunk = self.number, self.first is not None
+        self.in_tiles, self.is_by_row = (is_chunk and (self.rows is None) is by_row for by_row in (False, True))
         if self.first is not None:
             self.every, self.number = self.every.buffered(room), self.number.buffered(2 * IN_LAYER)
+            self.chunk_number = self.number
+            if self.is_by_row:
+                self.every = self.every.assume_shape(self.reference.shape)
+                self.numbers = dict.fromkeys(self.numbers, self.every)
+                each = self.number.reshape(1, name="layer_of_chunk")[0].expand(self.places, name="layer_of_rows")
+                each = each.flatten(0, 1, name="layer_of_row").assume_shape(self.every.shape)
+                self.number = each.buffered(room)
+
+    @property
+    def rows_of_chunk(self) -> Dim:
+        """Rows of a tile that has all of a round."""
+        if not self.is_by_row:
+            return self.reference.element.tiles[0].rows
+        return RetileRow().state_type(per_tensor(self.length.shape, 1), self.length.element).rows
 
     def alone(self, value: Value) -> Value:
-        return super().alone(value) if self.first is None else self.in_rounds(value)
+        return self.in_rounds(value) if self.in_tiles else super().alone(value)
 
     def in_rounds(self, value: Value) -> Value:
-        if self.first is None or value.layout.rows != self.rows:
+        if not self.in_tiles or value.layout.rows != self.rows:
             return value
         at, rows = self.importer, side_by_side(self.importer, value)
         rows = rows.flat_map(RetileStreamify(1, "row"), name=at.name("row")).assume_shape(self.every.shape)
@@ -59,24 +79,28 @@ class EveryLayer(Sources):
 
     def together(self, value: Value) -> Value:
         """Rounds of a chunk are the rows of a tile."""
-        if self.first is None:
+        if not self.in_tiles:
             return super().together(value)
+        at = self.importer
+        tile = self.of_chunks(side_by_side(at, value)).accum(RetileRow(), name=at.name("chunk"))
+        return apart(at, replace(value, layout=replace(value.layout, rows=self.rows)), tile)
+
+    def of_chunks(self, rows: Stream) -> Stream:
+        """``rows`` [rows of all rounds] of all chunks, by chunks [rounds, rows]."""
         at, each = self.importer, self.places.map(SelectAll(1), name=self.importer.name("each_row"))
         each = replace(each, depth=self.places.depth)
-        rows = at.graph.reassemble([side_by_side(at, value)], each, order="index", name=at.name("chosen_rows"))
-        rows = rows.flatten(0, 1, name=at.name("rows")).assume_shape(self.length.shape)
-        tile = rows.accum(RetileRow(), name=at.name("chunk"))
-        return apart(at, replace(value, layout=replace(value.layout, rows=self.rows)), tile)
+        rows = at.graph.reassemble([rows], each, order="index", name=at.name("chosen_rows"))
+        return rows.flatten(0, 1, name=at.name("rows")).assume_shape(self.length.shape)
 
     def for_several(self, value: Any) -> Any:
         """Rows wait for the last reader, while other chunks go on to the first one."""
         if self.first is None or not isinstance(value, Value) or value.layout.rows != self.rows:
             return value
-        return replace(value, stream=value.stream.buffered(IN_LAYER))
+        return replace(value, stream=value.stream.buffered(2 * IN_LAYER * self.chunk if self.is_by_row else IN_LAYER))
 
     def for_rows(self, value: Value) -> Value:
         """The same for every row of a chunk."""
-        if self.first is None:
+        if not self.in_tiles:
             return value
         return apart(self.importer, value, self._of_rows(side_by_side(self.importer, value)))
 
@@ -89,10 +113,13 @@ class EveryLayer(Sources):
         return each.flatten(0, 1).assume_shape(self.every.shape)
 
     def tensor(self, given: Stored) -> Any:
-        own = given.of or given.name
-        if own not in self.weights:
+        if (given.of or given.name) not in self.weights:
             return super().tensor(given)
-        return self.declared(given, [given.form(each) for each in self.weights[own]])
+        return self.declared(given, self.data_of(given))
+
+    def data_of(self, given: Stored) -> list[np.ndarray]:
+        """The data of a parameter in every layer."""
+        return [given.form(each) for each in self.weights[given.of or given.name]]
 
     def loaded(self, given: Stored, wanted: TileLayout) -> Value:
         """The tiles of the layer in their own order, and from there in that which is ``wanted``."""
@@ -136,7 +163,7 @@ class EveryLayer(Sources):
         """Caches of all layers, empty, of which every row finds those of its layer."""
         at, heads = self.importer, keys.data.shape[1]
         texts = 1 if self.rows is None or self.first is not None else self.rows.count
-        number = self.number
+        number = self.chunk_number
         if texts > 1:
             number = number.flat_map(ExpertTiles(self.layers, texts), name=f"{prefix}texts")
             number = number.flatten(0, 1, name=f"{prefix}numbers_of_texts").assume_shape(self.every.shape)
@@ -155,7 +182,7 @@ class EveryLayer(Sources):
             turns = Turns(at.graph.feedback(NUMBER, [at.graph.symbol(f"{prefix}next")], name=f"{prefix}next_row"), more)
             numbers = [number, turns.back.stream.buffered(heads + 1)]
             number = at.graph.reassemble(numbers, first, order="index", name=f"{prefix}turn").flatten(0, 1)
-        number = number.assume_shape(length.shape) if number is not self.number else number
+        number = number.assume_shape(length.shape) if number is not self.chunk_number else number
         cache = cache_of(at, self.layers * texts * heads, self.room, number, length, prefix, window)
         cache = replace(cache, turns=turns)
         for name, given in (("keys", keys), ("values", values)):

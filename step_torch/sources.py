@@ -18,6 +18,7 @@ from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, bl
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
+    from step_torch.lowerings.shared import SharedUnits
 
 
 STREAMS: dict[str, DType] = {"bfloat16": BF16, "float32": FP32, "bool": BOOL, "int64": INT32, "int32": INT32}
@@ -115,6 +116,8 @@ class Sources:
     reference: Stream | None = None
     numbers: Mapping[str, Stream] = field(default_factory=dict)
     rows: AxisPart | None = None
+    units: SharedUnits | None = None
+    """Those that all products of integers share."""
 
     def alone(self, value: Value) -> Value:
         """``value`` with the rows of several texts one by one, if there are such: the outermost loop."""

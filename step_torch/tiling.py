@@ -33,6 +33,7 @@ class Tiling(metaclass=Checked):
     ``sum``: "ordered", or "fused" for all products, which have other bits.
     ``side_by_side``: most units of such a product, of which each loads and multiplies its share of the columns;
     ``columns`` is not asked then.
+    ``shared``: products of integers in a layer of a language model share these units, one product after the other.
     ``heads``: most heads of a KV cache that are attended at once, each by units, and in tensors, of its own.
 
     Raises `InputError` for other values.
@@ -51,6 +52,7 @@ class Tiling(metaclass=Checked):
     sum: Sum = "ordered"
     side_by_side: Count = 1
     heads: Count = 1
+    shared: bool = False
 
     refused = InputError
 
@@ -61,7 +63,8 @@ class Tiling(metaclass=Checked):
     def said(self) -> list[str]:
         """Sums, tiles and depth, a line each."""
         depth = "all of it at once" if self.depth is None else f"up to {self.depth} rows of weights at a time"
-        beside = f", in {self.side_by_side} units side by side" * (self.side_by_side > 1)
+        own = "shared units" if self.shared else "units"
+        beside = f", in {self.side_by_side} {own} side by side" * (self.side_by_side > 1 or self.shared)
         return [
             f"sums: {self.sum}",
             f"tiles: {self.most_rows} rows of activations, {self.most_columns} columns of weights{beside}",

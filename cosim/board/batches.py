@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,8 +88,13 @@ def results_bytes(batches: Sequence[Batch]) -> int:
     return max(LENGTH_BYTES * (-(-len(each.values) // LENGTH_BYTES) + len(each.lengths)) for each in results)
 
 
-def batches_source(tables: Tables, batches: Sequence[Batch], image_bytes: int) -> tuple[str, bytes]:
-    """``batches.c`` (`batch.h`), and ``batches.bin`` with the arrays of all."""
+def batches_source(
+    tables: Tables, batches: Sequence[Batch], image_bytes: int, texts: Mapping[str, str]
+) -> tuple[str, bytes]:
+    """``batches.c`` (`batch.h`), and ``batches.bin`` with the arrays of all.
+
+    ``texts``: the symbols as which the numbers of a sink are written, by its name.
+    """
     data = bytearray()
 
     def placed(content: bytes) -> int:
@@ -104,5 +109,12 @@ def batches_source(tables: Tables, batches: Sequence[Batch], image_bytes: int) -
         for batch in batches
     ]
     words = results_bytes(batches) // LENGTH_BYTES
-    text = filled(TEXTS / "batches.c.in", name=tables.name, batches=arrays, words=words, image_bytes=image_bytes)
-    return text, bytes(data)
+    numbers = {each.name: at for at, each in enumerate(tables.streams)}
+    symbols = [(numbers[name], [*map(_literal, each)]) for name, each in texts.items()]
+    given = {"name": tables.name, "batches": arrays, "words": words, "image_bytes": image_bytes, "texts": symbols}
+    return filled(TEXTS / "batches.c.in", **given), bytes(data)
+
+
+def _literal(symbol: str) -> str:
+    """``symbol`` in UTF-8, as C has it."""
+    return '"' + "".join(f"\\{byte:03o}" for byte in symbol.encode()) + '"'

@@ -10,6 +10,8 @@ from cosim.board.tables import PlacedImage, Tables
 from cosim.testbench.axi import axi_memory
 from cosim.testbench.data import hex_lines
 from cosim.testbench.fabric import hint_line
+from hw.registers.block import AXIL
+from hw.verilog.structure import Names
 from step.host.texts import filled
 from step.lowering.arrival import arrival
 
@@ -46,19 +48,26 @@ def data_files(
     return files
 
 
-def bench_text(tables: Tables, places: Sequence[PlacedImage]) -> str:
-    """The bench, ``text/bench.sv`` with what is this board's in the place of ``<NAME>``; its top is ``NAME_bench``."""
+def bench_text(tables: Tables, places: Sequence[PlacedImage], megahertz: Sequence[float]) -> str:
+    """The bench, ``text/bench.sv`` with what is this board's in the place of ``<NAME>``; its top is ``NAME_bench``.
+
+    Its clock has 10 ns; that of buses is as much faster as ``megahertz`` say.
+    """
     design, addresses = tables.design, tables.addresses
     bus, top, base = design.board.bus, design.top, places[0].address
     words = (places[-1].end - base) // bus.bytes
-    ports = {"clk": ("input", 1), "rst": ("input", 1), **top.ports}
+    names, default = top.names, Names()
     memory, nets = axi_memory(top, words, base)
-    own = (each for each in ports if each.startswith("s_axil_") or each in ("clk", "rst", "interrupt"))
+    registers = f"{names.slave}_"
+    own = {each: AXIL + each.removeprefix(registers) for each in top.ports if each.startswith(registers)}
+    nets |= own | {"interrupt": "interrupt", names.clock: default.clock, names.reset: names.active(default.reset)}
+    nets |= {names.bus_clock: default.bus_clock, names.bus_reset: names.active(default.bus_reset)}
     return filled(
         TEXTS / "bench.sv",
         **{"name": tables.name, "top": top.name, "words": words, "bits": 8 * bus.bytes, "runs": RUNS, "cycles": CYCLES},
-        **{"ports": ports, "always": _ALWAYS, "memory": memory, "hint": hint_line(arrival(tables.netlist))},
-        nets=dict.fromkeys(ports, "") | nets | {each: each for each in own},
+        **{"ports": top.all_ports, "always": _ALWAYS, "memory": memory, "hint": hint_line(arrival(tables.netlist))},
+        **{"nets": dict.fromkeys(top.all_ports, "") | nets, "own": {**own, "interrupt": "interrupt"}},
+        bus_half=1000 / megahertz[1] / 2 * megahertz[0] / 100 if len(top.clocks) > 1 else None,
         registers={each: addresses[each] for each in _REGISTERS},
         settings=[each for place in places for each in tables.settings(place).values()],
     )

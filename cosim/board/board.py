@@ -102,6 +102,7 @@ class Board(AbstractContextManager["Board"]):
         plan = {"masters": self.bus.masters, "latency": latency, "pauses": pauses, "seed": 1}
         self._simulation = BoardProcess(built, plan)
         self._placed: tuple[PlacedImage, ...] = ()
+        self._inputs: dict[str, bytes] = {}
         self._set({"watchdog": watchdog, "interrupt_enable": ALL_INTERRUPTS})
 
     def __exit__(self, *_: object) -> None:
@@ -149,9 +150,12 @@ class Board(AbstractContextManager["Board"]):
         placed = check_places(placed, bases, board)
         empty = bytes(REQUEST * board.beat_bytes)
         lists = {f"{each.name}_list": empty for each in self._tables.streams if not each.stream.is_source}
-        self._simulation.ask("put", [(place.address, (given | lists).get(place.name, b"")) for place in placed])
+        there = self._inputs if placed == self._placed else {}  # what a run in other places may have written over
+        put = {name: each for name, each in (given | lists).items() if there.get(name) != each}
+        self._simulation.ask("put", [(place.address, put[place.name]) for place in placed if place.name in put])
         self._simulation.ask("set", [each for place in placed for each in self._tables.settings(place).values()])
         self._placed = placed
+        self._inputs = {name: each for name, each in given.items() if name not in self._tables.results}
 
     def _ended(self) -> RunResult:
         """The run that was started, at its end; a run that failed is an error with the ``result``."""
@@ -169,8 +173,9 @@ class Board(AbstractContextManager["Board"]):
             status = Status.DEADLOCK if isinstance(error, Deadlock) else Status.FAULT
             error.result = replace(result, status=status, error=str(error))
             raise error
-        left = ask("get", [(each.address, each.bytes) for each in self._placed])
-        images = dict(zip((each.name for each in self._placed), left, strict=True))
+        results = [each for each in self._placed if each.name in self._tables.results]
+        left = ask("get", [(each.address, each.bytes) for each in results])
+        images = dict(zip((each.name for each in results), left, strict=True))
         return replace(result, outputs=outputs_of(self._tables, images))
 
     def _set(self, values: Mapping[str, int]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cosim.board.constraints import TEXTS
-from hw.registers.block import AXIL, compiled, peakrdl
+from hw.registers.block import compiled, peakrdl
 from hw.registers.wrapper import BoardDesign
 from hw.verilog.structure import interfaces_of
 from step.host.texts import filled
@@ -18,26 +18,28 @@ SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 _MAP = "registers"
 
 
-def component_text(design: BoardDesign, sources: Sequence[str], mhz: float) -> str:
-    """The component: buses, clock, reset and interrupt, the map of registers, ports, and the ``sources``."""
+def component_text(design: BoardDesign, sources: Sequence[str], megahertz: Sequence[float]) -> str:
+    """The component: buses, clocks, resets and interrupt, the map of registers, ports, and the ``sources``."""
     top, buses, interfaces = design.top, interfaces_of(design.top), list[tuple[Any, ...]]()
+    level = {"POLARITY": "ACTIVE_LOW" if top.names.low else "ACTIVE_HIGH"}
     for each in buses:
-        way, protocol = "master" if each.gives else "slave", "AXI4LITE" if each.name + "_" == AXIL else "AXI4"
+        way, protocol = ("master", design.board.bus.protocol) if each.gives else ("slave", "AXI4LITE")
         reference = ("addressSpaceRef", each.name) if each.gives else ("memoryMapRef", _MAP)
         is_axi = each.kind == "axi"
         kind, told = ("aximm", ({"PROTOCOL": protocol}, *reference)) if is_axi else ("axis", ({}, "", ""))
         interfaces.append((each.name, "interface", kind, way, each.ports, *told))
-    clock = {"ASSOCIATED_BUSIF": ":".join(each.name for each in buses), "ASSOCIATED_RESET": "rst"}
-    for kind, port, way, parameters in (
-        ("clock", "clk", "slave", {**clock, "FREQ_HZ": f"{round(mhz * 1e6)}"}),
-        ("reset", "rst", "slave", {"POLARITY": "ACTIVE_HIGH"}),
-        ("interrupt", "interrupt", "master", {"SENSITIVITY": "LEVEL_HIGH"}),
-    ):
-        interfaces.append((port, "signal", kind, way, {port.upper(): port}, parameters, "", ""))
+    signals = list[tuple[str, str, str, str, dict[str, str]]]()
+    for (clock, reset), mhz in zip(top.clocks.items(), megahertz, strict=False):
+        associated = {"ASSOCIATED_BUSIF": ":".join(each.name for each in buses if top.clock_of(each.name) == clock)}
+        associated |= {"ASSOCIATED_RESET": reset, "FREQ_HZ": f"{round(mhz * 1e6)}"}
+        signals += [("clock", "CLK", clock, "slave", associated), ("reset", "RST", reset, "slave", level)]
+    signals.append(("interrupt", "INTERRUPT", "interrupt", "master", {"SENSITIVITY": "LEVEL_HIGH"}))
+    for kind, logical, port, way, parameters in signals:
+        interfaces.append((port, "signal", kind, way, {logical: port}, parameters, "", ""))
     return filled(
         TEXTS / "component.xml.in",
         **{"spirit": SPIRIT, "top": top, "bus": design.board.bus, "interfaces": interfaces, "sources": sources},
-        ports={"clk": ("input", 1), "rst": ("input", 1), **top.ports},
+        ports=top.all_ports,
         masters=[each.name for each in buses if each.kind == "axi" and each.gives],
         memory_maps=_memory_maps(design),
     )

@@ -11,20 +11,33 @@ from step.host.texts import filled
 from step.lowering.arrival import arrival
 
 
-def readme_text(tables: Tables, places: Sequence[PlacedImage], core: str, mhz: float) -> str:
+def readme_text(
+    tables: Tables, places: Sequence[PlacedImage], core: str, megahertz: Sequence[float], package: str
+) -> str:
     """The README, with the ports, the images and the names of this board."""
     top, board = tables.design.top, tables.design.board
     interfaces = []
     for each in interfaces_of(top):
-        kind = ("AXI4 master" if each.gives else "AXI4-Lite slave") if each.kind == "axi" else "AXI4-Stream"
+        kind = (
+            (f"{board.bus.protocol} master" if each.gives else "AXI4-Lite slave")
+            if each.kind == "axi"
+            else "AXI4-Stream"
+        )
         if each.kind == "axis":
             kind += " out" if each.gives else " in"
         data = each.ports.get("WDATA") or each.ports.get("TDATA")
         interfaces.append((each.name, kind, top.ports[data][1] if data else 0))
     return filled(
         TEXTS / "README.md.in",
-        **{"top": top.name, "name": tables.name, "program": tables.netlist.graph.name, "core": core, "mhz": mhz},
+        **{
+            "top": top.name,
+            "name": tables.name,
+            "program": tables.netlist.graph.name,
+            "core": core,
+            "mhz": megahertz[0],
+        },
         **{"units": len(tables.netlist.units), "masters": masters_of(board.bus), "why": arrival(tables.netlist)},
         **{"interfaces": interfaces, "board": board, "images": places},
-        register_bits=top.ports["s_axil_awaddr"][1],
+        **{"package": package, "clocks": top.clocks, "megahertz": megahertz, "names": top.names},
+        register_bits=top.ports[f"{top.names.slave}_awaddr"][1],
     )

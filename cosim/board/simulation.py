@@ -17,7 +17,7 @@ from cosim.building.build import Build, build
 from cosim.building.design import load_design
 from cosim.running.bench_run import broken_off, simulator_environment
 from hw.registers.wrapper import BoardDesign
-from step.errors import EnvironmentProblem, SimulationError, expect
+from step.errors import EnvironmentProblem, FabricError, SimulationError, expect
 from step.host.process import spawned
 from step.host.progress import Progress, silent
 from step.host.texts import write_files
@@ -34,7 +34,12 @@ def check_models() -> None:
 
 
 def build_board(design: BoardDesign, *, optimize: bool = True, progress: Progress = silent) -> Build:
-    """The simulator of ``design``, from the cache if it is there; raises what `cosim.building.build.build` raises."""
+    """The simulator of ``design``, from the cache if it is there.
+
+    Raises what `cosim.building.build.build` raises, and `FabricError` for buses that the models do not have.
+    """
+    protocol = design.board.bus.protocol
+    expect(protocol == "AXI4", f"a board in simulation has buses of AXI4, not of {protocol}", FabricError)
     with tempfile.TemporaryDirectory(prefix="step-board-") as made:
         files, top = {name: text for name, text in design.files.items() if name.endswith(".sv")}, design.top
         write_files(Path(made), files)

@@ -100,6 +100,13 @@ class Tables:
         """The Verilog, by its name in the folder."""
         return {f"rtl/{name}": text for name, text in self.design.files.items() if name.endswith(".sv")}
 
+    @property
+    def results(self) -> frozenset[str]:
+        """The images that a run writes, by name."""
+        found = {at for each in self.tensors if each.is_stored for at in each.tilings}
+        found |= {at for each in self.streams if not each.stream.is_source for at in each.images.values()}
+        return frozenset(self.design.board.images[at].name for at in found)
+
     def tile_bytes(self, tile: Tile) -> int:
         """Bytes of a tile in memory, padding included."""
         return self.netlist.fabric.memory.beats(tile.bits) * self.design.board.beat_bytes

@@ -59,12 +59,13 @@ class Flow:
 
     def _prepared(self, module: str, stop: Stop) -> Path:
         sources = {name: self.texts[name].text for name in sorted(self._below(module))}
+        texts = list(map(_without_comments, sources.values()))
         script = (
-            f"read_verilog -sv {' '.join(f'{name}.sv' for name in sources)}; "
+            f"read_verilog -sv {' '.join(f'{name}.sv' for name in sources)}; {KEEP if any(map(_keeps, texts)) else ''}"
             f"{self.family.prepare(module)}; write_rtlil -selected prepared.il; {self.family.finish(module)}; "
             f"tee -q -o area.json {self.family.statistics}"
         )
-        name = f"synthesis-{content_key([self.identity, script, *map(_without_comments, sources.values())])}"
+        name = f"synthesis-{content_key([self.identity, script, *texts])}"
 
         def make(directory: Path) -> None:
             for source, text in sources.items():
@@ -95,6 +96,14 @@ class MappedDesign:
     def time(self, run: str, stop: Stop) -> Timing:
         """Its clock, by one of the ``runs`` of its family."""
         return self.family.time(self.directory, run, self.identity, stop)
+
+
+KEEP = "proc; select -set kept a:keep=1 %ci1:+[Q] t:$*dff* %i; setattr -set keep 1 @kept; "
+"""Commands that make of registers with the attribute ``keep`` cells that Yosys does not merge."""
+
+
+def _keeps(text: str) -> bool:
+    return "(* keep = " in text
 
 
 def _read(family: CellFamily[Any], directory: Path) -> Cells:

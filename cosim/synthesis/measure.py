@@ -13,7 +13,7 @@ from cosim.synthesis.jobs import side_by_side
 from cosim.synthesis.report import ClockResult, Report
 from cosim.synthesis.surround import between_channels
 from hw.design.emit import check_synthesisable
-from hw.fabric import elaborate
+from hw.fabric import ElaboratedFabric, elaborate
 from hw.links.layout import input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.structure import Structure
@@ -21,11 +21,18 @@ from step.host.progress import Progress, silent
 from step.lowering.netlist import Netlist
 
 
-def measure(program: Netlist, family: CellFamily[Any], *, place: bool = True, progress: Progress = silent) -> Report:
+def measure(
+    program: Netlist,
+    family: CellFamily[Any],
+    *,
+    place: bool = True,
+    whole: bool = True,
+    progress: Progress = silent,
+) -> Report:
     """Synthesise every distinct module of ``program`` once; with ``place`` find its clocks too, where there are some.
 
-    A unit's clock is that of the unit between two channels, the whole program's that of all of it where it fits. Every
-    step is kept in the cache as it ends.
+    A unit's clock is that of the unit between two channels, the whole program's that of all of it where it fits, if the
+    ``whole`` is wanted. Every step is kept in the cache as it ends.
 
     Raises `FabricError` for a program that can not be synthesised, `EnvironmentProblem` for missing tools and
     `BuildError` where one fails.
@@ -35,8 +42,11 @@ def measure(program: Netlist, family: CellFamily[Any], *, place: bool = True, pr
     place = place and bool(family.runs)
     fabric = elaborate(program)
     units = {each.component.module_name: each for each in fabric.units}
+    hops = _hops(fabric)
     around = {
-        name: between_channels(unit.component, input_formats(unit.node, program), output_formats(unit.node, program))
+        name: between_channels(
+            unit.component, input_formats(unit.node, program), output_formats(unit.node, program), hops[name]
+        )
         for name, unit in units.items()
         if place
     }
@@ -49,7 +59,7 @@ def measure(program: Netlist, family: CellFamily[Any], *, place: bool = True, pr
     labels = {each.instance: each.node.name for each in fabric.units}
     labels |= {each.stem: f"channel {each.edge.name}" for each in fabric.channels}
     labels |= {each.stem: each.name for each in fabric.scratchpads}
-    designs = [(fabric.structure, labels)] if place and not family.lacks(report.area) else []
+    designs = [(fabric.structure, labels)] if place and whole and not family.lacks(report.area) else []
     designs += [(structure, _places(structure)) for structure in around.values()]
     clocks = _clocks(flow, designs, progress)
 
@@ -57,9 +67,35 @@ def measure(program: Netlist, family: CellFamily[Any], *, place: bool = True, pr
     for each in report.units:
         clock = clocks.get(around[each.module].name) if each.module in around else None
         if clock is not None:
-            clock = replace(clock, path=tuple(each.name if place == "unit" else place for place in clock.path))
+            around_it = {"unit": each.name, **_ports(program, each.name)}
+            clock = replace(clock, path=tuple(around_it.get(place, place) for place in clock.path))
         parts.append(replace(each, clock=clock))
     return replace(report, units=tuple(parts), clock=clocks.get(fabric.structure.name))
+
+
+def _hops(fabric: ElaboratedFabric) -> dict[str, dict[str, int]]:
+    """Hops of the channel at each port of a module, the fewest of all units that are it; none where nobody reads."""
+    found: dict[str, dict[str, int]] = {}
+    for unit in fabric.units:
+        hops = found.setdefault(unit.component.module_name, {})
+        ends = ("input", fabric.netlist.inputs(unit.node)), ("output", fabric.netlist.outputs(unit.node))
+        for name, channels in ends:
+            for at, channel in enumerate(channels):
+                own = 0 if channel is None else channel.hops
+                hops[f"{name}{at}"] = min(own, hops.get(f"{name}{at}", own))
+    return found
+
+
+def _ports(program: Netlist, unit: str) -> dict[str, str]:
+    """Names of the channels around a ``unit``, by those of `_places`."""
+    node = program.graph.nodes[unit]
+    ends = ("before input", program.inputs(node)), ("behind output", program.outputs(node))
+    return {
+        f"channel {end}{at}": f"channel {channel.name}"
+        for end, channels in ends
+        for at, channel in enumerate(channels)
+        if channel is not None
+    }
 
 
 def _places(structure: Structure) -> dict[str, str]:
@@ -84,5 +120,5 @@ def _clocks(
     for netlist, names in fitting.items():
         timings = [found[netlist, run] for run in family.runs]
         median = sorted(timings, key=lambda each: each.mhz)[len(timings) // 2]
-        clocks[netlist.name] = ClockResult(tuple(each.mhz for each in timings), median.path(names))
+        clocks[netlist.name] = ClockResult(tuple(each.mhz for each in timings), median.path(names), median.ends)
     return clocks

@@ -20,10 +20,12 @@ LARGEST = 3
 
 @dataclass(frozen=True)
 class ClockResult:
-    """Clocks in MHz, one for each seed, and the slowest path of the median as names of operators and channels."""
+    """Clocks in MHz, one for each seed, and the slowest path of the median as names of operators and channels, with the
+    registers at its ``ends``."""
 
     mhz: tuple[float, ...]
     path: tuple[str, ...]
+    ends: tuple[str, ...]
 
     @property
     def median(self) -> float:
@@ -31,7 +33,7 @@ class ClockResult:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {"mhz": list(self.mhz), "median": self.median, "path": list(self.path)}
+        return {"mhz": list(self.mhz), "median": self.median, "path": list(self.path), "ends": list(self.ends)}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from amaranth.hdl import Value
@@ -27,8 +27,11 @@ TOP = "pins"
 _CHANNEL_PORT = re.compile(r"((input|output)(\d+))__(\w+)")
 
 
-def between_channels(component: Parametric, inputs: Sequence[Format], outputs: Sequence[Format]) -> Structure:
-    """``component``, a unit, with a channel in front of each of its ``inputs`` and one behind each of ``outputs``.
+def between_channels(
+    component: Parametric, inputs: Sequence[Format], outputs: Sequence[Format], hops: Mapping[str, int]
+) -> Structure:
+    """``component``, a unit, with a channel in front of each of its ``inputs`` and one behind each of ``outputs``;
+    ``hops`` are those of the channels by the ports of the unit.
 
     The instance of the unit is called ``unit``, those of the channels ``before_input0``, ``behind_output0``, ...
     """
@@ -43,7 +46,7 @@ def between_channels(component: Parametric, inputs: Sequence[Format], outputs: S
             structure.wires[f"{match[1]}_{match[4]}"] = widths[name]
             format = (inputs if match[2] == "input" else outputs)[int(match[3])]
             spare = component.spare(int(match[3])) if match[2] == "input" and hasattr(component, "spare") else 0
-            channels[f"{match[2]}{match[3]}"] = ChannelFifo(format, DEPTH, spare)
+            channels[f"{match[2]}{match[3]}"] = ChannelFifo(format, DEPTH, spare, hops=hops[match[1]])
         else:
             connections[name] = name
             structure.ports[name] = ("input" if member.flow is In else "output", widths[name])

@@ -1,6 +1,6 @@
 """Area and clock of every piece of arithmetic, alone between registers.
 
-    python -m benchmarks.arithmetic [NAME ...] [--stages 4] [--seeds 3]
+    python -m benchmarks.arithmetic [NAME ...] [--stages 4] [--seeds 3] [--target 100]
 
 A row has the cells of the piece on an ECP5 and on UltraScale+, and its median clock of so many ``--seeds`` (0: none) on
 the ECP5, with registers at all ports.
@@ -93,11 +93,12 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PIECES))
     parser.add_argument("--stages", type=int, default=4)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--target", type=float, default=Ecp5.target, help="the clock to aim at, in MHz")
     options = parser.parse_args()
     unknown = [each for each in options.names if each not in PIECES]
     if unknown:
         parser.error(f"there is no {unknown[0]!r}; there are {', '.join(PIECES)}")
-    stop, ecp5, ultrascale = Stop(), Ecp5(seeds=options.seeds), UltraScale()
+    stop, ecp5, ultrascale = Stop(), Ecp5(seeds=options.seeds, target=options.target), UltraScale()
     table = Table("piece", "ECP5", "MHz", "UltraScale+")
     for name in options.names or PIECES:
         piece = PIECES[name](options.stages)

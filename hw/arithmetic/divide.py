@@ -7,7 +7,7 @@ from typing import ClassVar
 from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.arithmetic.halves import multiplied
-from hw.arithmetic.tabulated import Tabulated, rounded
+from hw.arithmetic.tabulated import Tabulated
 from step.functions.reciprocal import reciprocals
 
 NAN = 0x7FC00000
@@ -23,8 +23,8 @@ class Reciprocal(Tabulated):
         nan = (exponent == 255) & fraction.any()
         x = self.read(m, 1, reciprocals(), fraction, exponent=exponent, sign=sign, nan=nan)
         ends = {"zero": x.exponent.all(), "infinite": ~x.exponent.any()}
-        magnitude = rounded(m, x.factor, (254 - x.exponent).as_signed(), 2, **ends)
-        return Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign))
+        x = self.rounded(m, x.factor, (254 - x.exponent).as_signed(), 2, **ends, **x.only("nan", "sign"))
+        return Mux(x.nan, C(NAN, 32), Cat(x.magnitude, x.sign))
 
 
 class Divide(Tabulated):
@@ -46,5 +46,5 @@ class Divide(Tabulated):
         x = self.read(m, 1, reciprocals(), fractions[1], fraction=fractions[0], **kept)
         x = multiplied(self, m, 5, Cat(x.fraction, C(1, 1)), x.factor, **x.only(*kept))
         exponent = (x.exponent + 128).as_signed()
-        magnitude = rounded(m, x.product, exponent, 3, zero=x.zero, infinite=x.infinite)
-        return Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign))
+        x = self.rounded(m, x.product, exponent, 3, **x.only("zero", "infinite", "nan", "sign"))
+        return Mux(x.nan, C(NAN, 32), Cat(x.magnitude, x.sign))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 
-from hw.arithmetic.tabulated import HUGE, Tabulated, rounded
+from hw.arithmetic.tabulated import HUGE, Tabulated
 from step.functions.exp import POSITION_BITS, VALUE_BITS, powers_of_two
 
 
@@ -23,6 +23,6 @@ class Exp(Tabulated):
         x = self.read(m, 4, powers_of_two(), position[:POSITION_BITS], **kept)
         exponent = (x.row + 127)[: len(x.row) + 1].as_signed()
         ends = {"zero": x.huge & x.sign, "infinite": x.huge & ~x.sign}
-        power = rounded(m, x.factor[: VALUE_BITS + 1], exponent, 1, **ends)
-        magnitude = Mux(x.nan, C(0x7FC00000, 31), power)
+        x = self.rounded(m, x.factor[: VALUE_BITS + 1], exponent, 1, **ends, nan=x.nan)
+        magnitude = Mux(x.nan, C(0x7FC00000, 31), x.magnitude)
         return Cat(magnitude, C(0, 1))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.arithmetic.staged import Staged, Values
+from hw.arithmetic.staged import Staged, Values, half
 
 
 class Fp32Add(Staged):
     """``result`` = ``first`` + ``second``, rounded to nearest even, in at most four stages.
+
+    Finer cuts, for five to eight, go through the middle of these.
 
     One that ``begins`` sums has an input ``fresh``: with it ``first`` counts as zero, whatever it is. It may be
     unknown (X), and takes no gate at each bit.
@@ -19,7 +21,10 @@ class Fp32Add(Staged):
     (the near path); all else is rounded, but shifted by one bit at most (the far path).
     """
 
-    cuts = (), (2,), (1, 3), (1, 2, 3)
+    cuts = (
+        *((), (2,), (1, 3), (1, 2, 3), (1, 2, 3, half(4)), (1, half(2), 2, 3, half(4))),
+        *((half(1), 1, half(2), 2, 3, half(4)), (half(1), 1, half(2), 2, half(3), 3, half(4))),
+    )
 
     def __init__(self, stages: int, *, begins: bool = False) -> None:
         self.begins = begins
@@ -32,7 +37,7 @@ class Fp32Add(Staged):
     def _order(self, m: Module) -> Values:
         """Step 1: the bigger and the smaller number, and the distance of their exponents."""
         first, second = self.first, self.second
-        exponents, fractions = (first[23:31], second[23:31]), (first[:23], second[:23])
+        exponents = first[23:31], second[23:31]
         swap = Signal()
         subtract = Signal()
         less, sign = first[:31] < second[:31], first[31]
@@ -46,16 +51,18 @@ class Fp32Add(Staged):
             distances[0].eq(exponents[1] - exponents[0]),
             distances[1].eq(exponents[0] - exponents[1]),
         ]
+        numbers = {"first": first, "second": second, "up": distances[0], "down": distances[1]}
+        x = self.within(m, 1, **numbers, swap=swap, subtract=subtract, **more)
         return self.behind(
             m,
             1,
-            sign=Mux(swap, second[31], first[31]),
-            subtract=subtract,
-            exponent=Mux(swap, exponents[1], exponents[0]),
-            fraction=Mux(swap, fractions[1], fractions[0]),
-            small=Mux(swap, fractions[0], fractions[1]),
-            distance=Mux(swap, *distances),
-            **more,
+            sign=Mux(x.swap, x.second[31], x.first[31]),
+            **x.only("subtract"),
+            exponent=Mux(x.swap, x.second[23:31], x.first[23:31]),
+            fraction=Mux(x.swap, x.second[:23], x.first[:23]),
+            small=Mux(x.swap, x.first[:23], x.second[:23]),
+            distance=Mux(x.swap, x.up, x.down),
+            **x.only(*more),
         )
 
     def _align(self, m: Module, x: Values) -> Values:
@@ -67,25 +74,31 @@ class Fp32Add(Staged):
         # A number that far below makes no difference, not even in rounding.
         adds = exists & ~x.distance[5:].any()
         # 24 bits, guard, round, and whether anything is below.
-        shifted, lost = shifted_down(m, Cat(C(0, 3), x.small, C(1, 1)), x.distance[:5])
+        shifted, lost = shifted_down(m, Cat(C(0, 3), x.small, C(1, 1)), x.distance, 0, 2)
+        far = self.within(m, 2, **x.only("subtract", "distance"), adds=adds, shifted=shifted, lost=lost)
+        shifted, lost = shifted_down(m, far.shifted, far.distance, 2, 5)
         # Where it is subtracted, its negative but for one.
-        aligned = Cat(shifted[0] | lost, shifted[1:]) ^ x.subtract.replicate(27)
+        aligned = Cat(shifted[0] | Cat(far.lost, lost).any(), shifted[1:]) ^ far.subtract.replicate(27)
 
         difference = Signal(25)
         small = Cat(x.small, C(1, 1))
         m.d.comb += difference.eq(Cat(C(0, 1), x.fraction, C(1, 1)) - Mux(x.distance[0], small, Cat(C(0, 1), small)))
-        near = x.subtract & exists & ~x.distance[1:].any() & ~difference[24]
-        normal, zeros = normalised(m, difference[:24], 16)
+        near = x.subtract & exists & ~x.distance[1:].any()
+        nan = infinite & (x.fraction.any() | (x.subtract & equal))
+        kept = x.only("sign", "exponent", "fraction")
+        x = self.within(m, 2, **kept, infinite=infinite, nan=nan, near=near, difference=difference)
+        normal, zeros = normalised(m, x.difference[:24], 16)
         return self.behind(
             m,
             2,
-            **x.only("sign", "subtract", "exponent", "fraction"),
+            **x.only("sign"),
+            **far.only("subtract"),
+            **x.only("exponent", "fraction"),
             zero=~x.exponent.any(),
-            infinite=infinite,
-            nan=infinite & (x.fraction.any() | (x.subtract & equal)),
-            aligned=Mux(adds, aligned, 0),
-            negative=adds & x.subtract,
-            near=near,
+            **x.only("infinite", "nan"),
+            aligned=Mux(far.adds, aligned, 0),
+            negative=far.adds & far.subtract,
+            near=x.near & ~x.difference[24],
             difference=normal,
             zeros=zeros,
         )
@@ -94,6 +107,9 @@ class Fp32Add(Staged):
         """Step 3: far, the sum with its top bit in place, and whether to round it up; near, a part of the shift."""
         total = Signal(28)
         m.d.comb += total.eq(Cat(x.negative, C(0, 2), x.fraction, C(1, 2)) + Cat(x.aligned, x.negative))
+        others = "sign", "subtract", "exponent", "zero", "infinite", "nan", "near"
+        x = self.within(m, 3, **x.only(*others, "difference", "zeros"), total=total)
+        total = x.total
         longer, same = total[27], total[26]
         kept = Signal(23)
         m.d.comb += kept.eq(Mux(longer, total[4:27], Mux(same, total[3:26], total[2:25])))
@@ -103,7 +119,7 @@ class Fp32Add(Staged):
         return self.behind(
             m,
             3,
-            **x.only("sign", "subtract", "exponent", "zero", "infinite", "nan", "near"),
+            **x.only(*others),
             kept=kept,
             longer=longer,
             shorter=~longer & ~same,
@@ -123,6 +139,9 @@ class Fp32Add(Staged):
         exponent = Signal(9)
         # One less, and less the zeros.
         m.d.comb += exponent.eq(x.exponent + Cat(~Cat(zeros, x.zeros), C(15, 4)))
+        kept = x.only("sign", "subtract", "zero", "infinite", "nan", "near")
+        x = self.within(m, 4, **kept, far=far, normal=normal, exponent=exponent)
+        far, normal, exponent = x.far, x.normal, x.exponent
         cancelled = ~normal[23]
         underflow = cancelled | exponent[8] | ~exponent.any()
         zero = x.zero | (x.near & underflow)
@@ -148,12 +167,12 @@ def normalised(m: Module, value: Value, *steps: int) -> tuple[Value, Value]:
     return value, Cat(zeros)
 
 
-def shifted_down(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
-    """``value`` shifted right by ``distance``, and whether a bit that was set is lost."""
+def shifted_down(m: Module, value: Value, distance: Value, begin: int, end: int) -> tuple[Value, Value]:
+    """``value`` shifted right by these bits of ``distance``, and for each whether it lost a bit that was set."""
     lost = []
-    for at, farther in enumerate(distance):
-        step, before = 1 << at, value
+    for at in range(begin, end):
+        farther, step, before = distance[at], 1 << at, value
         value = Signal(len(before), name=f"shifted_{step}")
         lost.append(farther & before[:step].any())
         m.d.comb += value.eq(Mux(farther, before[step:], before))
-    return value, Cat(lost).any()
+    return value, Cat(lost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.arithmetic.halves import multiplied
-from hw.arithmetic.tabulated import Tabulated, rounded
+from hw.arithmetic.tabulated import Tabulated
 from step.functions.exp import POSITION_BITS, VALUE_BITS, powers_of_two
 from step.functions.gelu import LARGEST_EXPONENT, LOGARITHM_BITS, Form, logarithms
 
@@ -49,5 +49,5 @@ class Gelu(Tabulated):
         exponent = (x.number[23:31] - Mux(x.number[31], x.halvings, 0)).as_signed()
         x = self.behind(m, 10, factor=factor, exponent=exponent, **x.only(*KEPT))
         x = multiplied(self, m, 11, Cat(x.number[:23], C(1, 1)), x.factor, **x.only("exponent", *KEPT))
-        magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], x.exponent, 2)
-        return Mux(x.exact, x.number, Cat(magnitude, x.number[31]))
+        x = self.rounded(m, x.product[: 24 + VALUE_BITS + 1], x.exponent, 2, **x.only(*KEPT))
+        return Mux(x.exact, x.number, Cat(x.magnitude, x.number[31]))

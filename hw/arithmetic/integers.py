@@ -54,9 +54,9 @@ class ToInteger(Staged):
         distance = Signal(8)
         m.d.comb += distance.eq(largest - exponent)
         # 32 bits, a guard, and whether anything is below.
-        shifted, lost = shifted_down(m, Cat(C(0, 10), fraction, C(1, 1)), distance[:6])
+        shifted, lost = shifted_down(m, Cat(C(0, 10), fraction, C(1, 1)), distance, 0, 6)
         small = distance[6:].any()
-        up = ~small & shifted[1] & (shifted[0] | lost | shifted[2])
+        up = ~small & shifted[1] & (shifted[0] | lost.any() | shifted[2])
         kept = {"huge": exponent > largest, "nan": (exponent == 255) & fraction.any(), "negative": negative}
         x = self.behind(m, 1, whole=Mux(small, 0, shifted[2:]), up=up, **kept)
         magnitude = Signal(33)

@@ -6,7 +6,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.fp32_add import normalised
 from hw.arithmetic.halves import multiplied
-from hw.arithmetic.tabulated import Tabulated, rounded
+from hw.arithmetic.tabulated import Tabulated
 from step.functions.log import LN_2, SUM_BITS, VALUE_BITS, slopes
 
 WHOLE_BITS = 7
@@ -41,5 +41,6 @@ class Log(Tabulated):
         normal, zeros = normalised(m, x.total, 32, 16, 8, 4, 2, 1)
         x = self.behind(m, 8, normal=normal, zeros=zeros, **x.only("sign", "infinite", "nan"))
         top = (127 + WHOLE_BITS - 1 - x.zeros).as_signed()
-        magnitude = rounded(m, x.normal, top, 1, zero=~x.normal[-1], infinite=x.infinite)
-        return Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, x.sign))
+        ends = {"zero": ~x.normal[-1], "infinite": x.infinite}
+        x = self.rounded(m, x.normal, top, 1, **ends, **x.only("nan", "sign"))
+        return Mux(x.nan, C(0x7FC00000, 32), Cat(x.magnitude, x.sign))

@@ -8,7 +8,7 @@ from typing import ClassVar
 from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.arithmetic.staged import Values
-from hw.arithmetic.tabulated import Tabulated, rounded
+from hw.arithmetic.tabulated import Tabulated
 from step.functions.rsqrt import powers
 
 
@@ -24,11 +24,12 @@ class Root(Tabulated):
         nan = ((exponent == 255) & fraction.any()) | (sign & exponent.any())
         kept = {"half": half, "sign": sign, "zero": ~exponent.any(), "infinite": exponent == 255, "nan": nan}
         x = self.read(m, 1, powers(self.power), fraction, ~exponent[0], **kept)  # the bias is odd
-        return Mux(x.nan, C(0x7FC00000, 32), Cat(self.magnitude(m, x), x.sign))
+        x = self.rounded_root(m, x)
+        return Mux(x.nan, C(0x7FC00000, 32), Cat(x.magnitude, x.sign))
 
     @abc.abstractmethod
-    def magnitude(self, m: Module, x: Values) -> Value:
-        """The result without its sign, by what was read."""
+    def rounded_root(self, m: Module, x: Values) -> Values:
+        """`rounded`, by what was read, with ``nan`` and ``sign``."""
 
 
 class Rsqrt(Root):
@@ -36,8 +37,9 @@ class Rsqrt(Root):
 
     power = -0.5
 
-    def magnitude(self, m: Module, x: Values) -> Value:
-        return rounded(m, x.factor, (127 + 64 - x.half).as_signed(), 2, zero=x.infinite, infinite=x.zero)
+    def rounded_root(self, m: Module, x: Values) -> Values:
+        ends = {"zero": x.infinite, "infinite": x.zero}
+        return self.rounded(m, x.factor, (127 + 64 - x.half).as_signed(), 2, **ends, **x.only("nan", "sign"))
 
 
 class Sqrt(Root):
@@ -45,5 +47,6 @@ class Sqrt(Root):
 
     power = 0.5
 
-    def magnitude(self, m: Module, x: Values) -> Value:
-        return rounded(m, x.factor, Cat(x.half + (127 - 64), C(0, 1)).as_signed(), 1, zero=x.zero, infinite=x.infinite)
+    def rounded_root(self, m: Module, x: Values) -> Values:
+        exponent = Cat(x.half + (127 - 64), C(0, 1)).as_signed()
+        return self.rounded(m, x.factor, exponent, 1, **x.only("zero", "infinite", "nan", "sign"))

@@ -8,7 +8,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.arithmetic.halves import multiplied
 from hw.arithmetic.staged import Values
-from hw.arithmetic.tabulated import HUGE, Tabulated, rounded
+from hw.arithmetic.tabulated import HUGE, Tabulated
 from step.functions.exp import POSITION_BITS
 from step.functions.silu import RANGE, SEGMENT_BITS, VALUE_BITS, sigmoid_table
 
@@ -22,8 +22,9 @@ class Sigmoid(Tabulated):
 
     def compute(self, m: Module) -> Value:
         x = self.look_up(m)
-        magnitude = rounded(m, Cat(C(0, 24 - VALUE_BITS + 1), x.factor), x.exponent, 2)
-        return Mux(x.exact, x.number, Cat(magnitude, C(0, 1)))
+        significand = Cat(C(0, 24 - VALUE_BITS + 1), x.factor)
+        x = self.rounded(m, significand, x.exponent, 2, **x.only("exact", "number"))
+        return Mux(x.exact, x.number, Cat(x.magnitude, C(0, 1)))
 
     def look_up(self, m: Module) -> Values:
         """Steps 1 to 7: the sigmoid, what the table does not say, and the biased exponent of its scale."""
@@ -73,8 +74,8 @@ class Silu(Sigmoid):
         kept = {"exponent": x.exponent + 1, **x.only("number", "exact")}
         x = multiplied(self, m, 8, Cat(x.number[:23], C(1, 1)), x.factor, **kept)
         # Step 10: normalise, round and choose.
-        magnitude = rounded(m, x.product, x.exponent, 3)
-        return Mux(x.exact, x.number, Cat(magnitude, x.number[31]))
+        x = self.rounded(m, x.product, x.exponent, 3, **x.only("exact", "number"))
+        return Mux(x.exact, x.number, Cat(x.magnitude, x.number[31]))
 
     def ends(self, number: Value, above: Value, nan: Value) -> tuple[Value, Value, Value]:
         """Zeros, and numbers that are left as they are, or become zeros."""

@@ -9,7 +9,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.arithmetic.fp32_add import normalised
 from hw.arithmetic.halves import HALF
 from hw.arithmetic.staged import Values
-from hw.arithmetic.tabulated import Tabulated, rounded
+from hw.arithmetic.tabulated import Tabulated
 from step.functions.sine import PLACE_BITS, PRODUCT_BITS, SMALLEST_EXPONENT, TURN_BITS, VALUE_BITS, slopes, turns
 
 KEPT = "sign", "number", "exact"
@@ -47,9 +47,10 @@ class Sine(Tabulated):
         product = x.product[PLACE_BITS + VALUE_BITS - PRODUCT_BITS :][: PRODUCT_BITS + 1]
         normal, zeros = normalised(m, product, 32, 16, 8, 4, 2, 1)
         x = self.behind(m, 10, normal=normal, zeros=zeros, **x.only(*KEPT))
-        magnitude = rounded(m, x.normal, (127 - x.zeros).as_signed(), 1, zero=~x.normal[-1])
-        one = magnitude[23:30].all()
-        return Mux(x.exact, x.number, Cat(Mux(one, C(127 << 23, 31), magnitude), x.sign))
+        exponent = (127 - x.zeros).as_signed()
+        x = self.rounded(m, x.normal, exponent, 1, zero=~x.normal[-1], **x.only(*KEPT))
+        one = x.magnitude[23:30].all()
+        return Mux(x.exact, x.number, Cat(Mux(one, C(127 << 23, 31), x.magnitude), x.sign))
 
     def multiplied(self, m: Module, step: int, first: Value, second: Value, **kept: Value) -> Values:
         """``step`` and the next one: the ``product``, in parts that fit multipliers, and what is ``kept``."""

@@ -13,6 +13,11 @@ from amaranth.lib.wiring import In, Out
 from hw.verilog.modules import Parametric, Shared
 
 
+def half(step: int) -> int:
+    """The number of the middle of ``step`` among `Staged.cuts`."""
+    return 100 + step
+
+
 class Staged(Parametric):
     """A computation in steps, of which some have registers behind them; never the last one.
 
@@ -27,7 +32,7 @@ class Staged(Parametric):
     """Bits of its inputs, where its parameters say no others."""
 
     def __init__(self, stages: int, inputs: Mapping[str, int] | None = None, *, result: int = 32) -> None:
-        self.stages = min(stages, len(self.cuts))
+        self.stages = 1 + self.cuts.index(self.cuts[min(stages, len(self.cuts)) - 1])
         self.depth = len(self.cuts[self.stages - 1])
         self.clocked = self.depth > 0
         ports = self.inputs if inputs is None else inputs
@@ -42,6 +47,11 @@ class Staged(Parametric):
         m = Module()
         m.d.comb += self.result.eq(self.compute(m))
         return m
+
+    def within(self, m: Module, step: int, **values: Value) -> Values:
+        """``values`` as they are in the middle of ``step``: registers if there is a cut at `half` of it."""
+        at = half(step)
+        return self.behind(m, at, **values) if at in self.cuts[self.stages - 1] else Values(**values)
 
     def behind(self, m: Module, step: int, **values: Value) -> Values:
         """``values`` as they are behind ``step``: registers if there is a cut, else wires."""

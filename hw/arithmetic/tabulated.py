@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib.memory import Memory
 
 from hw.arithmetic.halves import products_of_halves, whole_product
-from hw.arithmetic.staged import Staged, Values
+from hw.arithmetic.staged import Staged, Values, half
 from step.functions.exp import LARGEST_EXPONENT, LOG2_E, POSITION_BITS
 from step.language.table import Table
 
@@ -16,8 +17,23 @@ HUGE = 127 + LARGEST_EXPONENT
 """Biased exponent of the largest numbers that have a position."""
 
 
+NEVER = C(0, 1)
+
+ROUNDING = half(0)
+"""The cut in the middle of rounding, of five stages and more."""
+
+
 class Tabulated(Staged):
-    """Arithmetic with a table in a memory, which is read with the clock: the step that does so is always a cut."""
+    """Arithmetic with a table in a memory, which is read with the clock: the step that does so is always a cut.
+
+    Classes say the cuts for at most four stages; there is one more.
+    """
+
+    def __init_subclass__(cls, **others: Any) -> None:
+        super().__init_subclass__(**others)
+        if "cuts" in vars(cls):
+            finest = cls.cuts[-1]
+            cls.cuts = (*cls.cuts, *[finest] * (4 - len(cls.cuts)), (*finest, ROUNDING))
 
     def locate(self, m: Module, value: Value) -> Values:
         """Steps 1 to 3: the ``magnitude`` of x * log2(e), if x is not huge; x is the ``number``."""
@@ -58,44 +74,52 @@ class Tabulated(Staged):
         x = self.behind(m, step + 2, base=x.entry[:value_bits], more=more, **x.only(*kept))
         return self.behind(m, step + 3, factor=(x.base + x.more)[:value_bits], **x.only(*kept))
 
+    def rounded(
+        self,
+        m: Module,
+        significand: Value,
+        exponent: Value,
+        places: int,
+        *,
+        zero: Value = NEVER,
+        infinite: Value = NEVER,
+        **kept: Value,
+    ) -> Values:
+        """The ``magnitude`` in FP32 of ``significand``, whose first one is among the upper ``places`` bits, and what
+        is ``kept``.
 
-NEVER = C(0, 1)
+        ``exponent`` (signed) is the biased one of the result if it is the top bit. Rounded to nearest even; then what
+        is too large becomes an infinity, and what is too small a zero; so does what is ``infinite`` or ``zero`` anyway.
+        """
+        top = len(significand) - 1
+
+        def chosen(values: list[Value]) -> Value:
+            """The value for the place of the first one."""
+            *upper, value = values
+            for at in reversed(range(len(upper))):
+                value = Mux(significand[top - at], upper[at], value)
+            return value
+
+        normal = Signal(top + 1, name="normal")
+        m.d.comb += normal.eq(chosen([significand << at for at in range(places)]))
+        fraction, guard, below = normal[top - 23 : top], normal[top - 24], normal[: top - 24]
+        unrounded = Cat(fraction, chosen([exponent - at for at in range(places)]))
+        up = guard & (below.any() | fraction[0])
+        x = self.within(m, 0, unrounded=unrounded, up=up, zero=zero, infinite=infinite, **kept)
+        result = Signal(len(unrounded), name="rounded")
+        m.d.comb += result.eq(x.unrounded + x.up)
+        above = result[23:]  # looked at bit by bit, as comparisons would have one more carry
+        beyond = above[8:-1].any() | above[:8].all()
+        large = Signal(name="large")
+        keeps = Signal(name="keeps")
+        m.d.comb += [
+            large.eq(x.infinite | (~above[-1] & beyond & ~x.zero)),
+            keeps.eq(~(x.infinite | x.zero | above[-1] | ~above.any() | beyond)),
+        ]
+        magnitude = Cat(result[:23] & keeps.replicate(23), result[23:31] & keeps.replicate(8) | large.replicate(8))
+        return Values(magnitude=magnitude, **x.only(*kept))
 
 
 def _shape_of(numbers: list[int]) -> Shape:
     """The shape of a signal that holds all ``numbers``."""
     return Shape.cast(range(min(0, *numbers), max(0, *numbers) + 1))
-
-
-def rounded(
-    m: Module, significand: Value, exponent: Value, places: int, *, zero: Value = NEVER, infinite: Value = NEVER
-) -> Value:
-    """The magnitude in FP32 of ``significand``, whose first one is among the upper ``places`` bits.
-
-    ``exponent`` (signed) is the biased one of the result if it is the top bit. Rounded to nearest even; then what is
-    too large becomes an infinity, and what is too small a zero; so does what is ``infinite`` or ``zero`` anyway.
-    """
-    top = len(significand) - 1
-
-    def chosen(values: list[Value]) -> Value:
-        """The value for the place of the first one."""
-        *upper, value = values
-        for at in reversed(range(len(upper))):
-            value = Mux(significand[top - at], upper[at], value)
-        return value
-
-    normal = Signal(top + 1, name="normal")
-    m.d.comb += normal.eq(chosen([significand << at for at in range(places)]))
-    fraction, guard, below = normal[top - 23 : top], normal[top - 24], normal[: top - 24]
-    biased = chosen([exponent - at for at in range(places)])
-    result = Signal(23 + len(biased), name="rounded")
-    m.d.comb += result.eq(Cat(fraction, biased) + (guard & (below.any() | fraction[0])))
-    above = result[23:]  # looked at bit by bit, as comparisons would have one more carry
-    beyond = above[8:-1].any() | above[:8].all()
-    large = Signal(name="large")
-    keeps = Signal(name="keeps")
-    m.d.comb += [
-        large.eq(infinite | (~above[-1] & beyond & ~zero)),
-        keeps.eq(~(infinite | zero | above[-1] | ~above.any() | beyond)),
-    ]
-    return Cat(result[:23] & keeps.replicate(23), result[23:31] & keeps.replicate(8) | large.replicate(8))

@@ -9,7 +9,7 @@ from typing import ClassVar
 from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.arithmetic.halves import multiplied
-from hw.arithmetic.tabulated import Tabulated, rounded
+from hw.arithmetic.tabulated import Tabulated
 from step.functions.tanh import LARGEST_EXPONENT, VALUE_BITS, slopes
 
 KEPT = "number", "exact"
@@ -32,9 +32,9 @@ class Saturating(Tabulated):
         x = self.read(m, 2, slopes(type(self).function), x.place, **x.only(*KEPT))
         x = multiplied(self, m, 6, Cat(x.number[:23], C(1, 1)), x.factor, **x.only(*KEPT))
         exponent = (x.number[23:31] + C(1, 2)).as_signed()  # that of the product's top bit
-        magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], exponent, 5)
-        above = magnitude[23:30].all()
-        result = Mux(above, C(127 << 23, 31), magnitude)
+        x = self.rounded(m, x.product[: 24 + VALUE_BITS + 1], exponent, 5, **x.only(*KEPT))
+        above = x.magnitude[23:30].all()
+        result = Mux(above, C(127 << 23, 31), x.magnitude)
         return Mux(x.exact, x.number, Cat(result, x.number[31]))
 
 

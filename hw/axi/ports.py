@@ -79,8 +79,9 @@ class Lanes:
 
 def address_channel(prefix: str, bus: BusConfig) -> dict[str, Any]:
     """Members of AR or AW; ``prefix`` is ``ar`` or ``aw``."""
-    fields = {"id": 1, "addr": bus.address_bits, "len": 8, "size": 3, "burst": 2}
-    fields |= {"lock": 1, "cache": 4, "prot": 3, "qos": 4, "valid": 1}
+    length, lock = (4, 2) if bus.protocol == "AXI3" else (8, 1)
+    fields = {"id": 1, "addr": bus.address_bits, "len": length, "size": 3, "burst": 2}
+    fields |= {"lock": lock, "cache": 4, "prot": 3, "qos": 4, "valid": 1}
     return {**{f"{prefix}{name}": Out(width) for name, width in fields.items()}, f"{prefix}ready": In(1)}
 
 
@@ -92,7 +93,8 @@ def read_channel(bus: BusConfig) -> dict[str, Any]:
 
 def write_channel(bus: BusConfig) -> dict[str, Any]:
     """Members of W."""
-    data = {"wdata": Out(8 * bus.bytes), "wstrb": Out(bus.bytes), "wlast": Out(1)}
+    data = {"wid": Out(1)} if bus.protocol == "AXI3" else {}
+    data |= {"wdata": Out(8 * bus.bytes), "wstrb": Out(bus.bytes), "wlast": Out(1)}
     return {**data, "wvalid": Out(1), "wready": In(1)}
 
 

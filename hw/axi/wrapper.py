@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.axi.control import MasterControl
 from hw.axi.crossing import Crossing
+from hw.axi.packets import add_packets
 from hw.axi.ports import FAULT, Lanes, Port
 from hw.axi.read_master import ReadMaster
 from hw.axi.status import RunStatus
@@ -24,14 +25,21 @@ _WRITES = "write"
 
 
 def wrapped(
-    fabric: Structure, netlist: Netlist, board: BoardPlan, *, own_clock: bool = False, limits: bool = True
+    fabric: Structure,
+    netlist: Netlist,
+    board: BoardPlan,
+    *,
+    own_clock: bool = False,
+    limits: bool = True,
+    packets: int = 0,
 ) -> Structure:
     """``fabric``, the top module of ``netlist``, with the masters of ``board``, as the module ``fabric_NAME_axi``.
 
     It has the ports of the fabric but for those of memory, with ``rst`` that of the bus as well; those of
     `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on. With
     ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`). DMA has the streams of
-    the plan, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`); with ``limits`` stores of any number of
+    the plan, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`); others have ``packets`` of a stop of that
+    level, where it is not 0 (`add_packets`). With ``limits`` stores of any number of
     tiles have them, too (`StoreLimit`). Where the fabric tells who waits for whom (`hw.firing.waits`),
     ``wait_transfers`` has a bit for each transfer of data. Where it has probes, there are ``probe_taken``, a bit for
     each port that a master serves in this cycle, and ``probe_writing``, whether any master has something to write, or
@@ -51,6 +59,8 @@ def wrapped(
     top.instances.append(Instance("fabric", Written(fabric), connections, "the fabric"))
     top.ports |= {f"base_{image.name}": ("input", bus.address_bits) for image in board.images}
     add_streams(top, netlist, board)
+    if packets:
+        add_packets(top, netlist, packets, FABRIC_RESET)
     served = {at for stream in board.streams for at in stream.images}  # DMA knows its own limits
     ours = (each for each in board.ports if limits and each.image not in served)
     limited = [each for each in ours if board.images[each.image].limited]

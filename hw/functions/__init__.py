@@ -16,6 +16,9 @@ from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
 
+MOST_BITS = 1 << 16
+"""Bits of a value in netlists of Amaranth."""
+
 
 def datapath_of(node: Node, netlist: Netlist) -> Any:
     """The hardware of the function that ``node`` applies; `FabricError`, with its line, where there is none."""
@@ -23,4 +26,10 @@ def datapath_of(node: Node, netlist: Netlist) -> Any:
     needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
     if type(function) not in HARDWARE:
         raise FabricError(f"{node.describe()}: there is no datapath for the function {function.name!r}")
-    return HARDWARE[type(function)](plan_of(node, netlist.at(node)))
+    plan = plan_of(node, netlist.at(node))
+    if plan.widest > MOST_BITS:
+        raise FabricError(
+            f"{node.describe()}: {plan.widest:,} bits wait in registers, and a value of Verilog has at most "
+            f"{MOST_BITS:,} here: tiles in whole links, or whole parts of one, wait in memory"
+        )
+    return HARDWARE[type(function)](plan)

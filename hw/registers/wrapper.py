@@ -8,10 +8,11 @@ from amaranth.lib.wiring import Out
 
 from hw.axi.wrapper import wrapped
 from hw.design.emit import EmittedDesign, emit, structure_files
+from hw.dma.wiring import FABRIC_RESET
 from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
 from hw.registers.run_control import RunControl
 from hw.verilog.modules import flat_ports
-from hw.verilog.structure import Structure, Written
+from hw.verilog.structure import Names, Structure, Written
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
@@ -38,6 +39,8 @@ _READ = {
 }
 """Ports of the program behind its masters that end at registers and control."""
 
+DEFAULT, LOW_RESETS = Names(), Names(reset="rst_n", bus_reset="bus_rst_n", low=True)
+
 
 @dataclass(frozen=True)
 class BoardDesign:
@@ -51,12 +54,19 @@ class BoardDesign:
 
 
 def board_design(
-    netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, streams: bool = False, initial_values: bool = True
+    netlist: Netlist,
+    bus: BusConfig,
+    *,
+    own_clock: bool = False,
+    streams: bool = False,
+    initial_values: bool = True,
+    packets: int = 0,
+    names: Names = DEFAULT,
 ) -> BoardDesign:
     """The module ``fabric_NAME_board``, with an AXI4-Lite slave ``s_axil_``, ``interrupt``, buses and streams.
 
     With ``own_clock`` the buses are in the clock ``bus_clk``, with the reset ``bus_rst``. With ``streams`` DMA has the
-    streams, and the module has none.
+    streams, and the module has none; else ``packets`` are as of `wrapped`. ``names``: those at its edge.
 
     ``files`` are the Verilog of all, and ``fabric_NAME_registers.rdl``. Raises `FabricError` as `board_of` and
     `check_counts` do, and `EnvironmentProblem` without PeakRDL.
@@ -65,9 +75,9 @@ def board_design(
     check_counts(units, channels)
     fabric = emit(netlist, probes=False, waits=True, initial_values=initial_values)
     registers = registers_of(board, fabric.hash, units, channels)
-    inner = wrapped(fabric.structure, netlist, board, own_clock=own_clock)
+    inner = wrapped(fabric.structure, netlist, board, own_clock=own_clock, packets=packets)
     name = f"{fabric.sidecar['module']}_registers"
-    top = _top(f"{fabric.sidecar['module']}_board", inner, registers_structure(name, registers), board)
+    top = _top(f"{fabric.sidecar['module']}_board", inner, registers_structure(name, registers), board, names)
     files = {each: text for each, text in fabric.files.items() if each.endswith(".sv")}
     files |= structure_files(inner, initial_values=initial_values)
     files |= {f"{name}.sv": registers_text(name, registers), f"{name}.rdl": rdl_text(name, registers)}
@@ -75,20 +85,27 @@ def board_design(
     return BoardDesign(fabric, files, board, registers, top)
 
 
-def _top(name: str, inner: Structure, slave: Structure, board: BoardPlan) -> Structure:
+def _top(name: str, inner: Structure, slave: Structure, board: BoardPlan, names: Names) -> Structure:
     """Wires are called ``run_`` from the control, ``set_`` from the registers, and else as the inner ports are."""
-    top, own, control = Structure(name), {"clk": "clk", "rst": "rst"}, RunControl()
-    bus = {each for each in slave.ports if each.startswith(AXIL) or each == "interrupt"}
+    top, control = Structure(name, names=names), RunControl()
+    own = {"clk": names.clock, "rst": names.active(names.reset)}
+    bus = {each: names.slave + each.removeprefix("s_axil") for each in slave.ports if each.startswith(AXIL)}
+    bus["interrupt"] = "interrupt"
+    crossed = {inner.names.bus_clock: names.bus_clock, inner.names.bus_reset: names.bus_reset}
     bases = {f"base_{each.name}": _base(each.name, slave, board) for each in board.images}
     limits = {f"limit_{each.name}": _limit(each.name, slave) for each in board.images if each.limited}
     given = bases | limits | {"soft_reset": "run_soft_reset", "wait_hold": "run_hold"}
     given["wait_index"] = "set_wait_index_index"
-    top.ports |= {port: each for port, each in inner.ports.items() if port not in (*_READ, *given, "idle")}
-    top.ports |= {each: port for each, port in slave.ports.items() if each in bus}
-    shown: dict[str, str | int] = {each: each for each in bus}
+    hidden = {*_READ, *given, "idle", *([FABRIC_RESET] if names.bare else [])}
+    outer = (port for port in inner.ports if port not in hidden)
+    top.ports |= {crossed.get(port, port): inner.ports[port] for port in outer}
+    top.ports |= {bus[each]: port for each, port in slave.ports.items() if each in bus}
+    shown: dict[str, str | int] = {**bus}
     shown |= {each: f"set_{each}" for each, (way, _) in slave.ports.items() if way == "output" and each not in bus}
     top.add("registers", Written(slave), shown | _SHOWN | own, "registers, an AXI4-Lite slave")
     ports = {each: each for each in inner.ports if each != "idle"} | given | own
+    if names.bus_clock in top.ports:
+        ports |= {inner.names.bus_clock: names.bus_clock, inner.names.bus_reset: names.active(names.bus_reset)}
     top.add("axi", Written(inner), ports, "the program behind its masters")
     wires: dict[str, str | int] = {each: f"run_{each}" for each, member, _ in flat_ports(control) if member.flow is Out}
     wires |= _TO_CONTROL

@@ -13,7 +13,7 @@ import re
 import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from importlib import import_module
@@ -27,6 +27,7 @@ from amaranth.hdl import UnusedElaboratable
 from hw.verilog.digits import any_length
 from hw.verilog.laid_out import laid_out, with_parameters
 from hw.verilog.modules import UNITS, Parametric
+from hw.verilog.readable import readable
 from hw.verilog.rtlil import plain_rtlil
 from hw.verilog.structure import Structure, Written
 from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
@@ -135,7 +136,8 @@ class ModuleLibrary:
                 waiting += elaborated[name][1]
         if elaborated:
             progress(f"writing Verilog: {len(elaborated):,} modules through Yosys")
-        texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
+        sized = {name for name in elaborated if self._components[name].variables}
+        texts = to_verilog({name: text for name, (text, _) in elaborated.items()}, sized)
         for name, (_, children) in elaborated.items():
             component = self._components[name]
             found[name] = ModuleText.of(component, with_parameters(component, texts[name]), children=children)
@@ -191,10 +193,11 @@ _MODULE = re.compile(r"^module (\w+)\(.*?^endmodule$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"^module \\(\w+)$", re.MULTILINE)
 
 
-def to_verilog(modules: dict[str, str]) -> dict[str, str]:
+def to_verilog(modules: dict[str, str], sized: Container[str] = ()) -> dict[str, str]:
     """SystemVerilog of modules given as RTLIL, by name; one call of Yosys.
 
-    Submodules that are not shared come with the module that they are part of.
+    Submodules that are not shared come with the module that they are part of. Names of wires of those that are
+    ``sized`` tell no numbers, for which there will be parameters.
     """
     if not modules:
         return {}
@@ -205,7 +208,10 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     with caching_tools():
         written = str(yosys().run(["-q", "-"], "\n".join(script), ignore_warnings=True))
     texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(written)}
-    return {name: "\n".join(texts[each] for each in _NAMED.findall(text)) for name, text in modules.items()}
+    return {
+        name: "\n".join(readable(texts[each], numbers=name not in sized) for each in _NAMED.findall(text))
+        for name, text in modules.items()
+    }
 
 
 def summary(kind: str) -> str:

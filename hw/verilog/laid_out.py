@@ -25,9 +25,9 @@ def with_parameters(component: Parametric, text: str) -> str:
         expression = said.get(value, str(value) if int(match[1]) - 1 in said else match[0])
         return f"({expression})" if " " in expression else expression
 
-    parameters = ",\n".join(f"  parameter {name} = {value}" for name, value in component.variables.items())
+    parameters = ",\n".join(f"  parameter bit [31:0] {name} = {value}" for name, value in component.variables.items())
     head = f"module {component.module_name} "
-    return _NUMERAL.sub(number, text.replace(head, f"{head}#(\n{parameters}\n) ", 1))
+    return _NUMERAL.sub(number, text).replace(head, f"{head}#(\n{parameters}\n) ", 1)
 
 
 _PORT = re.compile(r"^  (input|output) (.*?)(\w+);\n  (wire|reg) .*?( = .*)?;\n", re.MULTILINE)
@@ -41,10 +41,16 @@ _BLOCK = re.compile(
 )
 
 
+MOST_OF_A_LINE = 40_000
+"""Characters of a line: Verilator refuses one of more words."""
+_WRAPPED = re.compile(r"(.{2000}[^,]*,) ")
+
+
 def laid_out(text: str) -> str:
     """A module with its ports in its header, short zeros, and an underscore behind names that are keywords.
 
-    Assignments that stand together are sorted: Yosys writes them in an order that depends on all that it has read.
+    Assignments that stand together are sorted: Yosys writes them in an order that depends on all that it has read. What
+    is longer than `MOST_OF_A_LINE` goes on in the next line.
     """
     text = "".join(line for line in text.splitlines(True) if not line.startswith("  (* init = "))
     text = _KEYWORD.sub(r"\1_", _ZEROS.sub("", text))
@@ -54,7 +60,8 @@ def laid_out(text: str) -> str:
     listed = ",\n".join(declared[port] for port in re.findall(r"\w+", ports))
     body = _ASSIGNMENTS.sub(lambda match: "".join(sorted(match[0].splitlines(True))), _PORT.sub("", body))
     widths = {each[2]: each[1] or "" for each in _REGISTER.finditer(text)}
-    return f"{name} (\n{listed}\n);\n{_assigned_once(body, widths)}\n"
+    lines = f"{name} (\n{listed}\n);\n{_assigned_once(body, widths)}\n".split("\n")
+    return "\n".join(_WRAPPED.sub(r"\1\n", line) if len(line) > MOST_OF_A_LINE else line for line in lines)
 
 
 def _assigned_once(body: str, widths: dict[str, str]) -> str:
@@ -80,9 +87,14 @@ def _assigned_once(body: str, widths: dict[str, str]) -> str:
             value += "_"
         assigned = re.compile(rf"^( +){signal}(?=(\[\S+\])? = )", re.MULTILINE)
         parts = {each[2] or "" for each in assigned.finditer(lines) if each[1] == "    "}
-        last = "".join(f"    {signal}{part} = {value}{part};\n" for part in ([""] if "" in parts else sorted(parts)))
+        whole = "" in parts or f"[{sum(map(_bits, parts)) - 1}:0] " == widths[signal]
+        last = "".join(f"    {signal}{part} = {value}{part};\n" for part in ([""] if whole else sorted(parts)))
         inside = assigned.sub(rf"\1{value}", lines)
         return f"  always_comb begin\n    reg {widths[signal]}{value};\n{inside}{last}  end\n"
+
+    def _bits(part: str) -> int:
+        high, _, low = part.strip("[]").partition(":")
+        return int(high) - int(low or high) + 1
 
     body = _CONSTANT.sub(without, body)
     return _BLOCK.sub(once, body)

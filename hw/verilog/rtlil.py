@@ -110,7 +110,12 @@ class _Emitter(rtlil.ModuleEmitter):
         super().emit_connects()
 
     def emit_signal_fields(self) -> None:
-        """Parts of a signal have no names: nobody reads these."""
+        """Fields of a signal are wires of their own: where nobody reads one it is left out later."""
+        for signal, name in self.module.signal_names.items():
+            for path, field in self.netlist.signal_fields[signal].items():
+                if path and all(isinstance(each, str) for each in path) and 0 < len(field.value) < len(signal):
+                    wire = self.builder.wire(len(field.value), name=".".join([name, *path]))
+                    self.builder.connect(wire.name, self.sigspec(field.value))
 
     def emit_memory(self, cell_idx: int, cell: _nir.Memory) -> None:
         if self.memories[cell_idx].num_write_ports == 0:

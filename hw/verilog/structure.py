@@ -32,6 +32,26 @@ _BUS = "m_axi"
 
 
 @dataclass(frozen=True)
+class Names:
+    """Names at the edge of a module: clock and reset, those of buses with a clock of their own, and the registers.
+
+    ``low``: resets are active low. ``bare``: there is no port but those of interfaces.
+    """
+
+    clock: str = "clk"
+    reset: str = "rst"
+    bus_clock: str = "bus_clk"
+    bus_reset: str = "bus_rst"
+    slave: str = "s_axil"
+    low: bool = False
+    bare: bool = False
+
+    def active(self, reset: str) -> str:
+        """Verilog that is true while ``reset`` is active."""
+        return f"~{reset}" if self.low else reset
+
+
+@dataclass(frozen=True)
 class Instance:
     """One use of a component.
 
@@ -58,6 +78,22 @@ class Structure:
     wires: dict[str, int] = field(default_factory=dict)
     ports: dict[str, tuple[str, int]] = field(default_factory=dict)
     gathered: dict[str, list[str]] = field(default_factory=dict)
+    names: Names = Names()
+
+    @property
+    def all_ports(self) -> dict[str, tuple[str, int]]:
+        """``ports``, and before them clock and reset."""
+        return {self.names.clock: ("input", 1), self.names.reset: ("input", 1), **self.ports}
+
+    @property
+    def clocks(self) -> dict[str, str]:
+        """The reset of each clock; the second is that of AXI4 buses with a clock of their own."""
+        names, found = self.names, {self.names.clock: self.names.reset}
+        return found | ({names.bus_clock: names.bus_reset} if names.bus_clock in self.ports else {})
+
+    def clock_of(self, port: str) -> str:
+        """The clock of the bus, or of the reset of one, that ``port`` belongs to."""
+        return [*self.clocks][-1] if port.startswith((_BUS, self.names.bus_reset)) else self.names.clock
 
     def add(
         self, name: str, component: Parametric, wires: Mapping[str, str | int], comment: str, outside: str | None = None
@@ -69,7 +105,7 @@ class Structure:
         ports = {port: (member.flow, len(Value.cast(value))) for port, member, value in flat_ports(component)}
         connections = {port: wire for port, wire in wires.items() if port in (*ports, "rst")}
         for port, wire in connections.items():
-            if isinstance(wire, str) and wire.isidentifier() and wire not in ("clk", "rst", *self.ports):
+            if isinstance(wire, str) and wire.isidentifier() and wire not in self.all_ports:
                 self.wires.setdefault(wire, ports[port][1])
         for port, (flow, width) in ports.items():
             if outside is not None and port not in connections:
@@ -96,8 +132,9 @@ class Written(Parametric):
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
-        ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
-        super().__init__({name: Member(In if way == "input" else Out, width) for name, (way, width) in ports.items()})
+        super().__init__(
+            {name: Member(In if way == "input" else Out, width) for name, (way, width) in structure.all_ports.items()}
+        )
 
     @property
     def module_name(self) -> str:
@@ -121,28 +158,26 @@ def interfaces_of(top: Structure) -> list[Interface]:
         for ending, kind in (("_awvalid", "axi"), ("_tvalid", "axis")):
             if port.endswith(ending):
                 name = port.removesuffix(ending)
-                ports = {
-                    each.removeprefix(f"{name}_").upper(): each for each in top.ports if each.startswith(f"{name}_")
-                }
+                known = (each for each in top.ports if each.rpartition("_")[0] == name)  # not those of NAME_OTHER
+                ports = {each.removeprefix(f"{name}_").upper(): each for each in known}
                 found.append(Interface(name, kind, way == "output", ports))
     return found
 
 
 def top_text(structure: Structure, *, generic: bool = True) -> str:
     """SystemVerilog of the module that wires everything; ``generic`` as of `ModuleLibrary`."""
-    ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
-    lines = [f"module {structure.name} ("]
+    names, lines = structure.names, [f"module {structure.name} ("]
     attributes = _interface_attributes(structure)
     lines += separated(
-        f"{attributes.get(name, '')}  {direction} wire {_range(width)}{name}"
-        for name, (direction, width) in ports.items()
+        f"{attributes.get(name, '')}  {direction} wire {range_text(width)}{name}"
+        for name, (direction, width) in structure.all_ports.items()
     )
     lines.append(");")
-    lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
+    lines += [f"  wire {range_text(width)}{name};" for name, width in structure.wires.items()]
     for instance in structure.instances:
         module = instance.component.reference if generic else instance.component.module_name
-        reset = instance.connections.get("rst", "rst")
-        clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
+        reset = instance.connections.get("rst", names.active(names.reset))
+        clock: dict[str, str | int] = {"clk": names.clock, "rst": reset} if instance.component.clocked else {}
         lines += ["", f"  // {instance.comment}", f"  {module} {instance.name} ("]
         widths = port_widths(instance.component)
         connections = {**clock, **{port: instance.connections.get(port, "") for port in widths}}
@@ -160,17 +195,15 @@ def top_text(structure: Structure, *, generic: bool = True) -> str:
 
 def _interface_attributes(structure: Structure) -> dict[str, str]:
     """Lines in front of ports that tell Vivado which clock and reset streams and buses have, and which way the reset
-    goes. With a clock of their own (``bus_clk``) that is the one of AXI4 buses."""
-    own = "bus_clk" in structure.ports
-    prefixes = {"clk": list[str](), "bus_clk": list[str]()}
-    for each in interfaces_of(structure):
-        prefixes["bus_clk" if own and each.name.startswith(_BUS) else "clk"].append(each.name)
-    found = {}
-    for (clock, those), reset in zip(prefixes.items(), ("rst", "bus_rst"), strict=True):
+    goes."""
+    found, level = {}, "LOW" if structure.names.low else "HIGH"
+    for clock, reset in structure.clocks.items():
+        those = [each.name for each in interfaces_of(structure) if structure.clock_of(each.name) == clock]
         if those:
             told = f"ASSOCIATED_BUSIF {':'.join(those)}, ASSOCIATED_RESET {reset}"
             found[clock] = _attribute("clock", clock, "CLK", told)
-            found |= {each: _attribute("reset", each, "RST", "POLARITY ACTIVE_HIGH") for each in (reset, MEMORY_RESET)}
+            found[reset] = _attribute("reset", reset, "RST", f"POLARITY ACTIVE_{level}")
+            found[MEMORY_RESET] = _attribute("reset", MEMORY_RESET, "RST", "POLARITY ACTIVE_HIGH")
     return found
 
 
@@ -183,7 +216,8 @@ def _constant(value: int, width: int) -> str:
     return f"{width}'h{value:x}"
 
 
-def _range(width: int) -> str:
+def range_text(width: int) -> str:
+    """The range of a signal of ``width`` bits, and a space; nothing for one bit."""
     return f"[{width - 1}:0] " if width > 1 else ""
 
 

@@ -45,6 +45,8 @@ class BusConfig(metaclass=Checked):
 
     refused: ClassVar = FabricError
     group: ClassVar = "bus."
+    protocol: ClassVar = "AXI4"
+    most_transfers: ClassVar = 256
 
     masters: Annotated[int, Within(1, 4)] = 1
     bytes: Annotated[int, Within(1, WIDEST, bits=8)] = 64
@@ -55,7 +57,7 @@ class BusConfig(metaclass=Checked):
 
     def __post_init__(self) -> None:
         settle_parameters(self)
-        for name, most in (("bytes", WIDEST), ("burst", PAGE // self.bytes)):
+        for name, most in (("bytes", WIDEST), ("burst", min(PAGE // self.bytes, self.most_transfers))):
             value = getattr(self, name)
             if value & (value - 1) or value > most:
                 raise FabricError(f"bus.{name} must be a power of two of at most {most}, not {value}")
@@ -82,3 +84,14 @@ class BusConfig(metaclass=Checked):
     def burst_beats(self, beat_bytes: int) -> int:
         """Beats of the longest burst; one that is narrower than the bus takes a transfer all the same."""
         return self.burst // self.transfers(beat_bytes)
+
+
+@dataclass(frozen=True)
+class Axi3Config(BusConfig):
+    """AXI3 buses, as those of a Zynq-7000: bursts of up to 16 transfers, two bits of lock, and an ID of written data.
+
+    The ports are those of AXI4 for the rest, with ``qos``, which a Zynq-7000 has, too.
+    """
+
+    protocol: ClassVar = "AXI3"
+    most_transfers: ClassVar = 16

@@ -57,7 +57,8 @@ class FabricConfig(metaclass=Checked):
     ``dynamic_rows`` (R): the most rows of a tile whose rows only a run tells; links and buffers have room for so many.
     ``matmul_lanes``: multiply-accumulates per cycle of a matmul unit.
     ``vector_lanes``: scalars per cycle of an element-wise unit.
-    ``stages``: cycles that an FP32 addition takes, 1 to 4; all arithmetic is cut into pipeline stages as finely.
+    ``stages``: cycles that an FP32 addition takes, 1 to 8; all arithmetic is cut into pipeline stages as finely as it
+    can be, most of it for up to 5 of these.
     ``link_bytes``: bytes a cycle between two units; a power of two. Tiles with more bytes take several cycles.
     ``channel_depth``: slots of a channel whose depth the program does not set, >= 2.
     ``hop``: registers on the way through a channel whose hops the program does not set. Each keeps a token for a cycle,

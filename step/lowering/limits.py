@@ -8,7 +8,7 @@ from typing import Any
 from step.errors import FabricError, expect
 from step.host.nearest import did_you_mean
 
-MOST_STAGES = 4
+MOST_STAGES = 8
 """Stages that the finest cut of an addition has."""
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
+from cosim.synthesis.closing import AIM, close
 from cosim.synthesis.estimate import estimate
 from cosim.synthesis.families.ecp5 import DEVICES, SPEEDS, Ecp5
 from cosim.synthesis.families.family import CellFamily
@@ -18,9 +20,13 @@ from cosim.synthesis.report import ClockResult, Report
 from step.errors import FabricError
 from step.host.amounts import MEGAHERTZ
 from step.lowering.netlist import lower
+from step.programs.files.fitted import FittedFile
+from step.programs.program import Program
+from step.running.backend import run
 from step_cli.console import as_json, show, table, warn, working
-from step_cli.options import Amount, Count, ProgramAndInputs
+from step_cli.options import Amount, Count, ProgramAndInputs, Written
 from step_cli.verb import options_for, verb
+from step_explore.areas import area_of
 
 
 @verb
@@ -39,8 +45,12 @@ def command(
     liberty: Annotated[Path | None, f"The cells of osu018.  [default: {LIBERTY}]"],
     place: Annotated[bool | None, "Find clocks, too; without, area only.  [default: place]"],
     quick: Annotated[bool, "--estimate", "Area without synthesis, in seconds and roughly."],
+    mhz: Annotated[float | None, Amount(MEGAHERTZ, 1), "Add registers until the median clock is so many MHz."],
+    save: Annotated[Written, "Write the fabric that --mhz finds, for --fitted."],
 ) -> None:
     """Area and clock of a program on an FPGA or in standard cells: Yosys, then nextpnr or OpenSTA.
+
+    With --mhz channels on slow paths get hops, and slow arithmetic more stages, until all paths are fast enough.
 
     Every module is synthesised once and kept in the cache, so an interrupted command goes on where it was.
     """
@@ -48,6 +58,15 @@ def command(
     if place and not chosen.runs:
         raise click.UsageError(f"--place: {chosen.untimed}")
     opened = program.load()
+    if mhz is not None:
+        if not isinstance(chosen, Ecp5) or place is False or quick:
+            raise click.UsageError(
+                f"--mhz places on an {Ecp5.name}: leave out --no-place, --estimate and other families"
+            )
+        _close(opened, chosen if chosen.target != Ecp5.target else replace(chosen, target=mhz * AIM), mhz, save)
+        return
+    if save is not None:
+        raise click.UsageError("--save is for the fabric that --mhz finds")
     lowered = lower(opened.graph, opened.fabric)
     with working() as progress:
         if not quick:
@@ -64,6 +83,22 @@ def command(
             raise FabricError(report.misfit)
         if not as_json():
             warn([report.misfit])
+
+
+def _close(program: Program, family: Ecp5, megahertz: float, save: Path | None) -> None:
+    """Find a fabric with this clock, and show and ``save`` it; raises `FabricError` where there is none."""
+    with working() as progress:
+        found = close(program, family, megahertz, progress)
+    before, after = (run(each, "approx").cycles for each in (program, found.program))
+    plain = {"cycles": after, "without": before, "changed": found.changed, "missed": found.missed}
+    text = f"{program.name} takes {after:,} cycles with these registers, {before:,} without"
+    saved = save if found.missed is None else None
+    if saved is not None:
+        area = area_of(lower(found.program.graph, found.program.fabric)).rounded()
+        FittedFile.of(program, found.program.fabric, {}, after, area).save(saved)
+    show({**found.report.to_json(), **plain}, [*found.changed, *_texts(found.report, None), text], saved)
+    if found.missed is not None:
+        raise FabricError(f"no register is left for the slowest path: {found.missed}")
 
 
 def _family(name: str, liberty: Path | None, ecp5: dict[str, Any]) -> CellFamily[Any]:

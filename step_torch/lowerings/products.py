@@ -83,7 +83,7 @@ class Product:
 
     def shares(self, at: Importer) -> int:
         """Shares of the columns that have units of their own, at most."""
-        return at.tiling.side_by_side
+        return 1 if at.tiling.shared else at.tiling.side_by_side
 
     def widest(self, at: Importer) -> int:
         """Columns of a block where nobody asks for another number."""

@@ -44,7 +44,7 @@ class QuantizedProduct(Product):
 
     def multiplied(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         count, why = self.scales.data.shape[1], "a product of integers takes a group of its depth at a time"
-        rows, row_scales = (self.again(at, replace(x, stream=each), layout) for each in _quantised_rows(at, x))
+        rows, row_scales = (self.again(at, replace(x, stream=each), layout) for each in quantised_rows(at, x))
         pieces = at.joiner.columns(rows, x.dims[-1][0].extent // count, why).stream
         is_again = self._is_dynamic and len(layout.loops) > len(x.layout.loops)
         least = 1 if is_again else min(count, self._units(at))
@@ -100,7 +100,7 @@ class QuantizedProduct(Product):
         return at.in_layout(replace(made, dims=dims), wanted, "a weight is read for every tile").stream
 
 
-def _quantised_rows(at: Importer, x: Value) -> tuple[Stream, Stream]:
+def quantised_rows(at: Importer, x: Value) -> tuple[Stream, Stream]:
     """Integers and scales of the rows of ``x``, which all products of them share."""
     if (key := (0, x.stream.key)) not in at.shared:
         at.shared[key] = quantize_rows(x.stream, name=at.name("rows"))
@@ -141,6 +141,8 @@ def quantized_linear(at: Importer, x: Any, weight: Any, scales: Any, bias: Any =
     )
     at.notes[f"rows in 8 bits, and weights in {bits} with a scale for {depth // groups}: sums are of integers"] = None
     weight, scales = (replace(each, is_constant=True) for each in (weight, scales))
+    if at.sources.units is not None:
+        return at.sources.units.product(x, bias)
     axis = TensorAxis(f"{at.node.name}_columns", columns)
     dims = (*x.dims[:-1], (axis,) if columns > 1 else ())
     return QuantizedProduct(at.node, x, weight, bias, True, dims, axis, at.dtype, scales=scales, bits=bits)

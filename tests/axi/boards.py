@@ -64,6 +64,8 @@ class Wrapped:
     bench, lawful = "axi_bench", True
     streams = False
     """Whether streams are in memory (DMA)."""
+    packets = 0
+    """The level of a stop that ends a packet of a stream; 0: each token does."""
 
     def __init__(
         self,
@@ -95,7 +97,8 @@ class Wrapped:
         """Write all Verilog into ``design``; returns the top module."""
         fabric = emit(self.netlist, design, probes=False, initial_values=False).structure
         board = board_of(self.netlist, self.bus)
-        structure = wrapped(fabric, self.netlist, board, own_clock=self.bus_period is not None)
+        ways = {"own_clock": self.bus_period is not None, "packets": self.packets}
+        structure = wrapped(fabric, self.netlist, board, **ways)
         for name, text in structure_files(structure, initial_values=False).items():
             (design / name).parent.mkdir(exist_ok=True)
             (design / name).write_text(text)

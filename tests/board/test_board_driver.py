@@ -33,8 +33,9 @@ def board() -> Iterator[Board]:
         yield made
 
 
-def check(board: Board, run: Run, seed: int) -> None:
-    wanted = interpret(board.program.graph, data(seed)).outputs
+def check(board: Board, run: Run, seed: int, x: int | None = None) -> None:
+    """The outputs of the data of ``seed``, with the tensor of ``x`` where it is given."""
+    wanted = interpret(board.program.graph, data(seed) | ({} if x is None else {"x": data(x)["x"]})).outputs
     assert set(run.outputs) == set(wanted) and run.cycles > 0
     for name, tokens in wanted.items():
         assert list(map(str, run.outputs[name].tokens)) == list(map(str, tokens))
@@ -44,6 +45,25 @@ def test_runs_follow_each_other_with_other_data(board: Board) -> None:
     for seed in range(3):
         check(board, board.run(data(seed)), seed)
     check(board, board.run(data(1), bases={"y": 0x12_3456_7008}), 1)
+
+
+def test_what_did_not_change_is_not_moved(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs as they were are not written again, and no input is read back."""
+    moved, ask = list[tuple[str, list[int]]](), board._simulation.ask
+
+    def told(what: str, given: Any = None) -> Any:
+        if what in ("put", "get"):
+            moved.append((what, [each[0] for each in given]))
+        return ask(what, given)
+
+    check(board, board.run(data(1)), 1)
+    monkeypatch.setattr(board._simulation, "ask", told)
+    check(board, board.run({**data(2), "x": data(1)["x"]}), 2, x=1)
+    places = {each.name: each.address for each in board._placed}
+    changed, results = ["s_values", "s_list", "t_list"], ["y", "t_values", "t_list"]
+    assert moved == [("put", [places[each] for each in changed]), ("get", [places[each] for each in results])]
+    check(board, board.run(data(2), bases={"y": 0x12_3456_7000}), 2)
+    assert len(moved[2][1]) == 4  # all inputs, and the list of t
 
 
 @cases(

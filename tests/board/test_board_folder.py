@@ -17,9 +17,10 @@ pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step
 from board_programs import FABRIC, moved
 from cores import run_target
 
-from cosim.board.folder import Folder, Options, write_folder
+from cosim.board.folder import Folder, write_folder
 from cosim.board.ipxact import SPIRIT
 from cosim.board.memory import places
+from cosim.board.options import Options
 from cosim.board.tables import tables_of
 from hw.registers.block import peakrdl
 from hw.registers.wrapper import board_design

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,28 +20,16 @@ from raising import raising
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 pytest.importorskip("cocotbext.axi", reason="needs cocotbext-axi: pip install 'step-fabric[board]'")
 
+from board_hosts import Memory, written
 from board_programs import FABRIC, data, moved
 from c_library import COMPILER
 
-from cosim.board.folder import Folder, Options, write_folder
+from cosim.board.folder import Folder
 from cosim.board.simulation import BoardProcess, build_board
-from step import BF16, BOOL, FP8_E4M3, FP32, INT8, BusConfig, Graph, Program, Selector, Tile, Tuple, interpret
+from step import BF16, BOOL, FP8_E4M3, FP32, INT8, Graph, Program, Selector, Tile, Tuple, interpret
 from step.language.tokens import to_nested
-from step.programs.prepare import prepare
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
-
-
-def written(program: Program, directory: Path) -> tuple[Path, Folder, ModuleType]:
-    """The folder of ``program``, what it has, and the package ``host`` in it."""
-    bus = BusConfig(bytes=16, burst=4, address_bits=40)
-    folder = write_folder(prepare(program), Options(bus, initial_values=False), directory)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(directory)
-        host = importlib.import_module("host")
-        for name in [each for each in sys.modules if each.partition(".")[0] == "host"]:
-            del sys.modules[name]  # the next folder has one, too
-    return directory, folder, host
 
 
 @pytest.fixture(scope="module")
@@ -70,34 +56,6 @@ def host(small: tuple[Path, Folder, ModuleType]) -> ModuleType:
 def refusing(folder: Folder, host: ModuleType) -> Any:
     """A board that is never started."""
     return host.Driver(Memory(folder, b""))
-
-
-class Memory:
-    """A board that leaves in memory what is expected, as soon as it is started; registers are words."""
-
-    def __init__(self, folder: Folder, left: bytes) -> None:
-        registers, base = folder.tables.addresses, folder.places[0].address
-        self.words = {registers["magic"]: 0x53544550, registers["version"]: 1}
-        self.words[registers["hash"]] = int(folder.tables.design.fabric.hash[:8], 16)
-        self.registers, self.base, self.left = registers, base, left
-        self.given = b""
-
-    def read32(self, offset: int) -> int:
-        return self.words.get(offset, 0)
-
-    def write32(self, offset: int, value: int) -> None:
-        if offset == self.registers["control"]:
-            self.words[self.registers["status"]] = 1
-
-    def read(self, address: int, size: int) -> bytes:
-        assert (address, size) == (self.base, len(self.left))
-        return self.left
-
-    def write(self, address: int, data: bytes) -> None:
-        self.given = data
-
-    def wait(self) -> None:
-        raise AssertionError("the run is over")
 
 
 def everything() -> Program:
@@ -148,7 +106,7 @@ def test_what_it_writes_and_reads(tmp_path: Path) -> None:
     memory = Memory(folder, left)
     board = host.Driver(memory)
     found = board.run(given(program))
-    assert memory.given == before
+    assert memory.given == before and sum(memory.moved["write"]) < len(before) / 4
     wanted = interpret(program.graph, program.inputs).outputs
     assert set(found) == set(wanted)
     for name, tokens in wanted.items():
@@ -203,16 +161,12 @@ def test_a_run_in_simulation(folder: Folder, host: ModuleType) -> None:
         found, wanted = board.run(data(seed)), interpret(moved().graph, data(seed)).outputs
         tiles = [each.value.astype(np.float32) for each in wanted["y"]]
         assert np.array_equal(found["y"], tiles) and plain(found["t"]) == plain(to_nested(wanted["t"], 1))
-    board.start()
-    with raising(host.BoardError, "start: a start during a run"):
-        board.start()
-    board.wait()
     simulation.ask("set", [(folder.tables.addresses["watchdog"], 1)])
     with raising(host.BoardError, "nothing moved for as many cycles as the watchdog allows; memory has not answered"):
         board.run(data(0))
     simulation.close()
     with pytest.raises(Exception, match="the simulation of the board is over") as over:
-        board.start()
+        board.run(data(0))
     assert type(over.value).__name__ == "SimulationError"
 
 
@@ -343,7 +297,7 @@ class Failing(Memory):
 
 @cases(
     ("read32", "cycles"), ("read32", "start"), ("write32", "start"), ("write", "start"), ("read32", "wait"),
-    ("wait", "wait"), ("read", "wait"), ("read32", "run"), ("write", "run"), ("read", "check"),
+    ("wait", "wait"), ("read", "wait"), ("read32", "run"), ("write", "run"), ("read", "check"), ("read32", "done"),
 )  # fmt: skip
 def test_errors_of_the_transport(kind: str, does: str, directory: Path, folder: Folder, host: ModuleType) -> None:
     """They come out where they happen, and nothing of them is left."""
@@ -351,17 +305,25 @@ def test_errors_of_the_transport(kind: str, does: str, directory: Path, folder: 
     transport = Failing(folder, left)
     board = host.Driver(transport)
     transport.words[folder.tables.addresses["cycles_low"]] = 77
-    if does == "wait":
-        board.start()
-        transport.words[transport.registers["status"]] = 4 if kind == "wait" else 1
+    run = board.start(data(0)) if does in ("wait", "done") else None
+    if run is not None:
+        transport.status(4 if kind == "wait" else 1)
     written = dict(transport.words)
     transport.fails = kind
+
+    def act() -> Any:
+        if does in ("cycles", "done"):
+            return getattr(run or board, does)
+        return getattr(run or board, does)(*[data(1)] * (does in ("run", "start")))
+
     with pytest.raises(ConnectionError, match=rf"^no {kind}$"):
-        _ = getattr(board, does) if does == "cycles" else getattr(board, does)(*[data(0)] * (does == "run"))
+        act()
     if kind != "read":
         assert transport.words == written  # nothing is started behind an error
     transport.fails = ""
-    transport.words[transport.registers["status"]] = 1
+    transport.status(1)
+    if run is not None:
+        assert list(run.wait()) == ["y", "t"]
     assert board.cycles == 77
     board.check()
     assert list(board.run(data(0))) == ["y", "t"]
@@ -374,13 +336,15 @@ def test_a_fault_that_can_not_be_read(folder: Folder, host: ModuleType) -> None:
         host.Driver(transport)
     transport.fails = ""
     board = host.Driver(transport)
+    run = board.start(data(0))
     transport.words |= {transport.registers["status"]: 16, transport.registers["fault"]: 13}
     transport.fails = "write32"  # the reset behind it
     with pytest.raises(ConnectionError, match=r"^no write32$"):
-        board.wait()
+        run.wait()
     transport.fails = ""
-    with pytest.raises(host.BoardError, match=r"^nothing moved for as many cycles as the watchdog allows$"):
-        board.wait()
+    for _ in range(2):
+        with pytest.raises(host.BoardError, match=r"^nothing moved for as many cycles as the watchdog allows$"):
+            run.wait()
 
 
 def test_an_error_belongs_to_its_thread(folder: Folder, host: ModuleType) -> None:
@@ -426,40 +390,13 @@ def test_answers_that_are_none(answer: Any, error: str, message: str, folder: Fo
 
 
 def test_memory_that_comes_short(folder: Folder, host: ModuleType) -> None:
-
     class Short(Memory):
         def read(self, address: int, size: int) -> bytes:
-            return bytes(size - 1)
+            return super().read(address, size)[1:]
 
-    board, size = host.Driver(Short(folder, b"")), folder.places[-1].end - folder.places[0].address
-    board.start()
-    with raising(host.BoardError, f"{size:,} bytes were to be read from 0x80000000 on, and {size - 1:,} came"):
-        board.wait()
-
-
-def test_names_and_bases(folder: Folder, host: ModuleType, refusing: Any) -> None:
-    board, address = refusing, "base must be an address, an integer of 64 bits, not"
-
-    def at(base: int) -> Callable[[], Any]:
-        return lambda: host.Driver(Memory(folder, b""), base=base)
-
-    for call, message in (
-        (at(-4096), f"{address} -4096"),
-        (at(1 << 64), f"{address} {1 << 64}"),
-        (at(0x1001), "base 0x1001: an address that is no multiple of a beat"),
-        (at(0xFF_FFFF_F000), "base 0xfffffff000: too little room, or beyond the address space"),
-        (lambda: board.write("x", bytes(256), (1,)), "x is a tensor, which has no lengths"),
-        (lambda: board.write("x", bytes(255)), "x: data of another shape"),
-        (lambda: board.write("s", b"", ((1 << 32) + 1, 0)), "s: lengths must be >= 0 and have 32 bits, not 4294967297"),
-        (lambda: board.write("s", bytes(8), (0, 0)), "s: data of another shape"),
-        (lambda: board.write("s", bytes(8), (1,)), "s: data of another shape"),
-        (lambda: board.write("t", b""), "t: data of another shape"),
-        (lambda: board.write("z", b""), "there is no tensor and no stream 'z'"),
-        (lambda: board.read("s"), "s is an input, which a run leaves as it is"),
-        (lambda: board.read("t"), "t: the stream has not ended"),
-    ):
-        with raising(host.BoardError, message):
-            call()
+    run = host.Driver(Short(folder, b"")).start(data(0))
+    with raising(host.BoardError, f"256 bytes were to be read from {folder.places[3].address:#x} on, and 255 came"):
+        run.wait()
 
 
 def test_files_of_the_folder_that_were_changed(
@@ -477,12 +414,15 @@ def test_files_of_the_folder_that_were_changed(
     told = json.loads(file.read_text())
     names = [each["name"] for each in told["images"]]
     for change, message in (
-        ({"bytes": size - 4096}, "base 0x80000000: too little room, or beyond the address space"),
-        ({"images": told["images"][:1]}, "data/memory.json has no image 't_values', which the board has"),
+        (
+            {"images": [{**told["images"][0], "bytes": 64}, *told["images"][1:]]},
+            "load at 0x80000000: too little room, or beyond the address space",
+        ),
+        ({"images": told["images"][:1]}, "data/memory.json has no image 'y', which the board has"),
     ):
         file.write_text(json.dumps({**told, **change}))
         with pytest.raises(host.BoardError) as caught:
-            host.Driver(Memory(folder, bytes(size))).read("t")
+            host.Driver(Memory(folder, bytes(size)))
         assert str(caught.value) == message, names
     file.write_text("{")
     with pytest.raises(host.BoardError, match=r"^data/memory\.json is not as it was written: "):
@@ -562,9 +502,9 @@ def test_files_that_can_not_be_mapped(folder: Folder, host: ModuleType, tmp_path
         host.MappedFiles(files["page"], "/dev/null", memory_offset=0)
     assert str(caught.value).startswith(f"memory file '/dev/null': {size:,} bytes from 0x0 on are wanted: ")
     mapped = host.MappedFiles(files["page"], files["memory"], memory_offset=0)
-    mapped.write(base + size - 4, b"abcd")
-    assert mapped.read(base + size - 4, 4) == b"abcd"
-    for address, count in ((base - 4096, 4), (base + size - 3, 4)):
+    mapped.write(base + size - 64, bytes(range(64)))
+    assert mapped.read(base + size - 64, 64) == bytes(range(64)) == mapped.view(base + size - 64, 64).tobytes()
+    for address, count in ((base - 4096, 64), (base + size - 64, 128)):
         told = f"{count} bytes from address {address:#x} on are not in the memory that is mapped"
         for call in (lambda: mapped.read(address, count), lambda: mapped.write(address, bytes(count))):  # noqa: B023
             with raising(host.BoardError, f"{told}: {size:,} bytes from {base:#x} on"):

@@ -206,7 +206,7 @@ SETTINGS = [
     ("stages=²", "stages must be an integer >= 1, not '²'"),
     ("stages=0", "stages must be an integer >= 1, not 0"),
     ("stages=1.5", "stages must be an integer >= 1, not '1.5'"),
-    ("stages=5", "stages must be at most 4, not 5"),
+    ("stages=9", "stages must be at most 8, not 9"),
     ("matmul_lanes=0", "matmul_lanes must be an integer >= 1, not 0"),
     ("vector_lanes=-1", "vector_lanes must be an integer >= 1, not -1"),
     ("channel_depth=1", "channel_depth must be an integer >= 2, not 1"),

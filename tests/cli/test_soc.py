@@ -16,8 +16,8 @@ from filing import filed
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
 
-from cosim.board.folder import Options
 from cosim.board.litex import litex_options, write_system
+from cosim.board.options import Options
 from step import FP32, Graph, Tile
 from step.errors import InputError
 from step.lowering.bus import BusConfig

@@ -199,8 +199,13 @@ def test_a_path_is_told_in_names_of_operators() -> None:
     )  # fmt: skip
     placement = Timing(80.0, cells)
     assert placement.path({"u1_up": "up", "c0_x": "channel x"}) == ("up", "channel x", "up")
-    clock = ClockResult((80.0, 60.0, 90.0), ("up",))
-    assert clock.to_json() == {"mhz": [80.0, 60.0, 90.0], "median": 80.0, "path": ["up"]}
+    clock = ClockResult((80.0, 60.0, 90.0), ("up",), placement.ends)
+    assert clock.to_json() == {
+        "mhz": [80.0, 60.0, 90.0],
+        "median": 80.0,
+        "path": ["up"],
+        "ends": ["u1_up.a_FF", "u1_up.c"],
+    }
 
 
 def test_all_ports_of_a_unit_are_behind_channels_or_pins() -> None:
@@ -208,7 +213,7 @@ def test_all_ports_of_a_unit_are_behind_channels_or_pins() -> None:
     graph.load(graph.tensor("t", (4, 4), FP32), tile=(2, 2), name="from_memory").sink("y")
     netlist = lower(graph, FabricConfig())
     (unit, _) = elaborate(netlist).units
-    structure = between_channels(unit.component, (), output_formats(unit.node, netlist))
+    structure = between_channels(unit.component, (), output_formats(unit.node, netlist), {"output0": 0})
     assert [each.name for each in structure.instances] == ["unit", "behind_output0"]
     assert "behind_output0_header" in structure.ports and "request__payload" in structure.ports
     assert not [name for name in structure.ports if name.startswith(("input", "output"))]

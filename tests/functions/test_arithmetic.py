@@ -291,7 +291,12 @@ def simulate(component: Parametric, vectors: Mapping[str, np.ndarray]) -> np.nda
 
 STAGES = range(1, MOST_STAGES + 1)
 UNCUT = tuple(each for each in LEAVES if each.startswith(("to_bf16", "to_fp32", "same_", "narrow_", "widen_")))
-STAGED = [(name, stages) for name in LEAVES for stages in ([1] if name in UNCUT else STAGES)]
+STAGED = [
+    (name, stages)
+    for name, (make, _, _) in LEAVES.items()
+    for stages in ([1] if name in UNCUT else STAGES)
+    if stages == 1 or make(stages).key != make(stages - 1).key
+]
 """Leaves, with all the numbers of stages that matter to them."""
 STAGED_MOST = dict(sorted(STAGED))
 """The most of these for each."""

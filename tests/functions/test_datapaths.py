@@ -14,7 +14,9 @@ from scripted import GAPS
 from streaming import Case, made
 from verilated import HARMLESS, kinds, lint
 
+from hw.design.emit import emit
 from hw.links.packing import pack_element
+from step.errors import FabricError
 from step.functions.cache import CacheEnd
 from step.functions.edit import AppendRow, FilterLastTile
 from step.functions.elementwise import Add
@@ -25,8 +27,10 @@ from step.functions.select import KeepTopK, TargetIndices, TopK
 from step.functions.transpose import Transpose
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.function import Function
+from step.language.graph import Graph
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
 from step.lowering.plans.plan import Application
 
 NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
@@ -87,6 +91,24 @@ def test_retile_slicer(function: RetileStreamify) -> None:
 
     drive(slicer, bench)
     assert got == wanted
+
+
+def test_a_tile_that_registers_can_not_hold() -> None:
+    """16 columns of half links more than Amaranth has for a value; of whole links they wait in memory."""
+    for columns, is_wide in ((304, True), (512, False)):
+        graph = Graph("joined")
+        graph.source("x", Tile(BF16, 1, columns), [1, 16]).accum(RetileCol()).sink("y")
+        netlist = lower(graph, FabricConfig(link_bytes=64))
+        if is_wide:
+            says = (
+                ": 77,824 bits wait in registers, and a value of Verilog has at most 65,536 here: tiles in whole "
+                "links, or whole parts of one, wait in memory"
+            )
+            with pytest.raises(FabricError) as caught:
+                emit(netlist, probes=False)
+            assert str(caught.value).startswith("accum") and str(caught.value).endswith(says)
+        else:
+            emit(netlist, probes=False)
 
 
 @pytest.mark.slow

@@ -37,23 +37,35 @@ class Model:
     latency=[0, 1, 3],
     deep=[False, True],
     dynamic=[False, True],
+    hops=[0, 2],
 )
-def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int, deep: bool, dynamic: bool) -> None:
+def test_behaves_like_a_queue(
+    depth: int,
+    values: tuple[int, int],
+    latency: int,
+    deep: bool,
+    dynamic: bool,
+    hops: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A reader takes headers, opens values anew or drops them, and reads its words at its own pace.
 
-    ``values``: their words, of tiles of dynamic size the most, and how many of them a reader keeps.
+    ``values``: their words, of tiles of dynamic size the most, and how many of them a reader keeps. With ``hops`` both
+    halves of a word have registers of their own for its place.
     """
     size, spare = values
     format = rows(1, size) if dynamic else words(1, size)
-    channel, model = ChannelFifo(format, depth, spare, deep=deep), Model(depth, spare)
+    monkeypatch.setattr("hw.links.channel.DRIVEN", 4)
+    channel, model = ChannelFifo(format, depth, spare, deep=deep, hops=hops), Model(depth, spare)
+    arriving = deque[tuple[int, list[int] | None] | None]([None] * (hops + deep))
+    freed = deque([False] * hops)
     random = Random(depth * 100 + size * 10 + latency)
     flying: deque[tuple[int, int, list[int] | None]] = deque()  # cycle of the write, header and words
     writing: list[int] = []
     free_to_write = free_to_read = 0
-    entered: tuple[int, list[int] | None] | None = None
 
     async def bench(context: Any) -> None:
-        nonlocal writing, free_to_write, free_to_read, entered
+        nonlocal writing, free_to_write, free_to_read
         busy = eager = 0.5
         for cycle in range(600):
             if cycle % 100 == 0:
@@ -76,11 +88,11 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
             writes = bool(flying) and flying[0][0] == cycle
             context.set(channel.i.valid, writes)
             context.set(channel.i.word, writing.pop(0) if writing else random.randrange(256))
-            before, entered = entered, None
+            arriving.append(None)
             if writes:
                 _, header, sent = flying.popleft()
                 context.set(channel.i.header.as_value(), header)
-                writing, entered = list(sent or []), (header, None if sent is None else list(sent))
+                writing, arriving[-1] = list(sent or []), (header, None if sent is None else list(sent))
 
             fires = cycle >= free_to_read and random.random() < eager
             takes = fires and model.may_take
@@ -104,8 +116,9 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
             if drops:
                 model.values.popleft()
                 model.kept -= 1
-            model.taken += claim - takes
-            shown = before if deep else entered
+            freed.append(takes)
+            model.taken += claim - freed.popleft()
+            shown = arriving.popleft()
             if shown is not None:
                 model.queue.append(shown)
                 if shown[1] is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cosim.building.toolchain import find_toolchain
 from hw.verilog.laid_out import laid_out
 
 MODULE, CROSSED, BENCH = (
@@ -24,3 +25,16 @@ def test_icarus_comes_to_rest(tmp_path: Path) -> None:
     subprocess.run(["iverilog", "-g2012", "-o", "all", "all.sv"], cwd=tmp_path, check=True, capture_output=True)
     ran = subprocess.run(["vvp", "-n", "all"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert ran.stdout.splitlines()[-1] == "10 0100 100"
+
+
+def test_a_line_that_verilator_refuses_goes_on_in_the_next_one(tmp_path: Path) -> None:
+    """One of more than 40,000 words, as where 512 sums are lengthened."""
+    bits = ", ".join(["x"] * 45_000)
+    text = "module long(x, y);\n  input x;\n  wire x;\n  output [44999:0] y;\n  wire [44999:0] y;\n"
+    written = laid_out(f"{text}  assign y = {{ {bits} }};\nendmodule\n")
+    assert max(map(len, written.splitlines())) < 3000
+    (tmp_path / "long.sv").write_text(written)
+    tools = find_toolchain()
+    command = [str(tools.verilator.path), "--lint-only", "-Wno-DECLFILENAME", "long.sv"]
+    done = subprocess.run(command, cwd=tmp_path, env=tools.environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

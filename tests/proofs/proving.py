@@ -55,7 +55,7 @@ class Bench(Elaboratable):
 def refuted(benches: Mapping[str, Elaboratable]) -> dict[str, str]:
     """Those of ``benches`` that do not hold, each with a run that breaks an assertion; the others are proved."""
     runs = {}
-    for name, text in _circuits(benches).items():
+    for name, text in circuits(benches).items():
         circuit = Circuit.read(text)
         run = Reachability(circuit).run
         if run is not None:
@@ -69,7 +69,7 @@ def _named(circuit: Circuit, run: list[list[int]]) -> Iterator[str]:
         yield " ".join(sorted(circuit.names[each] for each in true if each in circuit.names))
 
 
-def _circuits(benches: Mapping[str, Elaboratable]) -> dict[str, str]:
+def circuits(benches: Mapping[str, Elaboratable]) -> dict[str, str]:
     """Every bench as an AIGER text; one call of Yosys, which takes longer to start than to run."""
     with tempfile.TemporaryDirectory() as directory, chdir(directory):  # Yosys sees the current directory only
         script = []

@@ -18,21 +18,19 @@ pytestmark = pytest.mark.large
 HEADERS = [
     ("place == room - step, 0", "place == room - 2 * step, 0"),
     ('"claimed", self._depth, up=self.i.claim', '"claimed", self._depth, up=self.i.valid'),
-    ("claimed != self._depth", "claimed != self._depth + 1"),
+    ("space: Value = claimed != self._depth", "space: Value = claimed != self._depth + 1"),
     ("leaves.eq(self.o.valid & self.o.ready)", "leaves.eq(self.o.ready)"),
     ('place(m, "write_place", self._depth, arriving)', 'place(m, "write_place", self._depth, leaves)'),
-    ("with m.If(up & ~down):", "with m.If(up):"),
+    ("(up & ~down, count + by)", "(up, count + by)"),
 ]
-FOLLOWING = "oldest if most == 1 else Mux(self.o.open, "
+FOLLOWING = "oldest if alone else Mux(self.o.open, "
+LEFT = 'countdown(m, f"left{tag}", self._format.words, begins, words)'
 WORDS = [
     ("begins = valid & header.value", "begins = valid"),
     ("(self._depth + self._spare) * self._places", "self._depth * self._places"),
     ('place(m, "oldest", room, self.o.drop, self._places)', 'place(m, "oldest", room, self.o.drop)'),
-    ("most, begins, words)", "most, begins, words - 1)"),
-    (
-        '_, arrives = countdown(m, "left", most, begins, words)',
-        'arrives = begins | (countdown(m, "left", most, begins, words)[0] > 1)',
-    ),
+    (LEFT, LEFT.replace("words)", "words - 1)")),
+    (f"left, arrives = {LEFT}", f"left = {LEFT}[0]\n        arrives = begins | (left > 1)"),
     (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest, address + 1"),
     (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest + self.o.offset, oldest + 1"),
     ("place == room - step, 0", "place == room - 2 * step, 0"),

@@ -17,7 +17,7 @@ STORED = sorted((Path(__file__).parent / "captured" / "w4a8").glob("*.pt2"))
 
 @pytest.fixture(scope="module", params=STORED, ids=lambda path: path.stem)
 def model(request: pytest.FixtureRequest) -> LanguageModel:
-    """A model whose linear layers have weights of 4 bits, but for routed experts."""
+    """A model whose linear layers, and routed experts, have weights of 4 bits."""
     return LanguageModel.load(request.param)
 
 

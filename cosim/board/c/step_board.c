@@ -80,14 +80,16 @@ static uint32_t matrices_of(const step_tensor *tensor, size_t bytes)
     return (uint32_t)count;
 }
 
-/* Whether so many matrices are in the region of a tiling: STEP_PLACE, STEP_SPACE. */
-static int holds(const step_board *board, const step_tensor *tensor, const step_tiling *tiling, uint32_t outer)
+/* Bytes of so many matrices in the region of a tiling, which has to hold them: STEP_PLACE, STEP_SPACE. */
+static int measure(
+    const step_board *board, const step_tensor *tensor, const step_tiling *tiling, uint32_t outer, size_t *bytes)
 {
     const step_region *region = &board->regions[tiling->image];
     size_t tiles = (size_t)(tensor->height / tiling->tile.rows) * (tensor->width / tiling->tile.columns);
+    *bytes = outer * tiles * tiling->tile_bytes;
     if (!region->data)
         return STEP_PLACE;
-    return outer * tiles * tiling->tile_bytes > region->bytes ? STEP_SPACE : STEP_OK;
+    return *bytes > region->bytes ? STEP_SPACE : STEP_OK;
 }
 
 int step_write_tensor(step_board *board, unsigned tensor, const void *array, size_t bytes)
@@ -97,10 +99,13 @@ int step_write_tensor(step_board *board, unsigned tensor, const void *array, siz
     if (outer == STEP_DYNAMIC)
         return STEP_SHAPE;
     for (unsigned each = 0; each < it->tiling_count; each++) {
-        int result = holds(board, it, &it->tilings[each], outer);
+        const step_region *region = &board->regions[it->tilings[each].image];
+        size_t tiled;
+        int result = measure(board, it, &it->tilings[each], outer, &tiled);
         if (result != STEP_OK)
             return result;
-        step_pack_tensor(it, each, outer, array, board->regions[it->tilings[each].image].data);
+        step_pack_tensor(it, each, outer, array, region->data);
+        STEP_WRITTEN(region->address, region->data, tiled);
     }
     return STEP_OK;
 }
@@ -111,10 +116,14 @@ int step_read_tensor(const step_board *board, unsigned tensor, void *array, size
     uint32_t outer = tensor < board->design->tensor_count ? matrices_of(it, bytes) : STEP_DYNAMIC;
     if (outer == STEP_DYNAMIC)
         return STEP_SHAPE;
-    int result = holds(board, it, it->tilings, outer);
-    if (result == STEP_OK)
-        step_unpack_tensor(it, 0, outer, board->regions[it->tilings[0].image].data, array);
-    return result;
+    const step_region *region = &board->regions[it->tilings[0].image];
+    size_t tiled;
+    int result = measure(board, it, it->tilings, outer, &tiled);
+    if (result != STEP_OK)
+        return result;
+    STEP_TO_READ(region->address, region->data, tiled);
+    step_unpack_tensor(it, 0, outer, region->data, array);
+    return STEP_OK;
 }
 
 /* The region of an image of a stream, which may have none. */
@@ -139,7 +148,12 @@ int step_write_stream(
     if (has_no_place(board, it))
         return STEP_PLACE;
     step_region to = region_of(board, it->values), list = region_of(board, it->list);
-    return step_pack_stream(it, values, bytes, lengths, count, to.data, &to.bytes, list.data, &list.bytes);
+    int result = step_pack_stream(it, values, bytes, lengths, count, to.data, &to.bytes, list.data, &list.bytes);
+    if (result == STEP_OK && to.data)
+        STEP_WRITTEN(to.address, to.data, to.bytes);
+    if (result == STEP_OK && list.data)
+        STEP_WRITTEN(list.address, list.data, list.bytes);
+    return result;
 }
 
 int step_read_stream(
@@ -151,7 +165,19 @@ int step_read_stream(
     if (has_no_place(board, it))
         return STEP_PLACE;
     step_region from = region_of(board, it->values), list = region_of(board, it->list);
-    return step_unpack_stream(it, from.data, from.bytes, list.data, list.bytes, values, bytes, lengths, count);
+    size_t head = it->request_bytes, room = *bytes, places = *count, used = from.bytes;
+    uint32_t words;
+    STEP_TO_READ(list.address, list.data, head);
+    memcpy(&words, list.data, sizeof words);
+    if (words && words <= (list.bytes - head) / 4)
+        STEP_TO_READ(list.address + head, (uint8_t *)list.data + head, 4 * (size_t)words);
+    int result = step_unpack_stream(it, NULL, &used, list.data, list.bytes, values, bytes, lengths, count);
+    if (result != STEP_OK || !used)
+        return result;
+    STEP_TO_READ(from.address, from.data, used);
+    *bytes = room;
+    *count = places;
+    return step_unpack_stream(it, from.data, &from.bytes, list.data, list.bytes, values, bytes, lengths, count);
 }
 
 /* What a sink may write: a register has 32 bits. */
@@ -174,8 +200,11 @@ int step_board_start(step_board *board)
             write_register(board, image->limit, limit_of(board->regions[each].bytes));
     }
     for (unsigned each = 0; each < design->stream_count; each++) /* their lists tell when a stream has ended */
-        if (!design->streams[each].is_source)
-            memset(board->regions[design->streams[each].list].data, 0, 8);
+        if (!design->streams[each].is_source) {
+            const step_region *list = &board->regions[design->streams[each].list];
+            memset(list->data, 0, 8);
+            STEP_WRITTEN(list->address, list->data, 8);
+        }
     STEP_BEFORE_RUN();
     write_register(board, STEP_REG_INTERRUPT, STEP_REG_INTERRUPT_DONE | STEP_REG_INTERRUPT_FAULT | STEP_REG_INTERRUPT_WATCHDOG);
     board->events = 0;

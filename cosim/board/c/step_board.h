@@ -11,6 +11,9 @@
  *     step_board_start(&board);
  *     if (step_board_wait(&board) == STEP_OK) step_read_tensor(&board, FABRIC_NAME_TENSOR_Y, y, sizeof y);
  *
+ * What was written stays, so weights are written once. Two step_board on the same registers, each with regions of its
+ * own, are two sets of buffers: one is written while the other one runs. Images that both only read have one place.
+ *
  * The processor is little endian, as images are.
  */
 #ifndef STEP_BOARD_H
@@ -23,7 +26,9 @@
 extern "C" {
 #endif
 
-/* How registers are reached, what happens in a loop that waits, and what caches need before and after a run. */
+/* How registers are reached, what happens in a loop that waits, and what caches need before and after a run. For caches
+ * by the line, and for memory that only the board sees: bytes of an image that the processor has written at data, and
+ * those that it is about to read there. */
 #ifndef STEP_READ32
 #define STEP_READ32(address) (*(volatile const uint32_t *)(address))
 #endif
@@ -38,6 +43,12 @@ extern "C" {
 #endif
 #ifndef STEP_AFTER_RUN
 #define STEP_AFTER_RUN() ((void)0)
+#endif
+#ifndef STEP_WRITTEN
+#define STEP_WRITTEN(address, data, bytes) ((void)0)
+#endif
+#ifndef STEP_TO_READ
+#define STEP_TO_READ(address, data, bytes) ((void)0)
 #endif
 
 /* Requests of a part of a stream that DMA counts. */
@@ -211,7 +222,7 @@ uint32_t step_board_activity(step_board *board, unsigned unit);
 const char *step_result_text(int result);
 const char *step_fault_text(uint32_t code);
 
-/* Layouts, without a board. Streams: room of both images in, what they take out. */
+/* Layouts, without a board. Streams: room of images in, what they take out; without an image it is only measured. */
 void step_pack_tensor(const step_tensor *tensor, unsigned tiling, uint32_t outer, const void *array, void *image);
 void step_unpack_tensor(const step_tensor *tensor, unsigned tiling, uint32_t outer, const void *image, void *array);
 size_t step_matrix_bytes(const step_tensor *tensor); /* of one of the outer matrices */
@@ -219,7 +230,7 @@ int step_pack_stream(
     const step_stream *stream, const void *values, size_t bytes, const uint32_t *lengths, size_t count,
     void *value_image, size_t *value_bytes, void *list_image, size_t *list_bytes);
 int step_unpack_stream(
-    const step_stream *stream, const void *value_image, size_t value_bytes, const void *list_image, size_t list_bytes,
+    const step_stream *stream, const void *value_image, size_t *value_bytes, const void *list_image, size_t list_bytes,
     void *values, size_t *bytes, uint32_t *lengths, size_t *count);
 
 #ifdef __cplusplus

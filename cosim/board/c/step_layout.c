@@ -200,7 +200,7 @@ static void turn(turning *t, unsigned levels)
 }
 
 int step_unpack_stream(
-    const step_stream *stream, const void *value_image, size_t value_bytes, const void *list_image, size_t list_bytes,
+    const step_stream *stream, const void *value_image, size_t *value_bytes, const void *list_image, size_t list_bytes,
     void *values, size_t *bytes, uint32_t *lengths, size_t *count)
 {
     const uint8_t *list = list_image;
@@ -218,10 +218,11 @@ int step_unpack_stream(
     turn(&t, stream->rank);
     if (t.result != STEP_OK || t.left != 0)
         return STEP_SHAPE;
-    walk w = {stream, lengths, *count, 0, values, room, 0, (uint8_t *)value_image, value_bytes, 0, 0, 0, STEP_OK};
+    walk w = {stream, lengths, *count, 0, values, room, 0, (uint8_t *)value_image, *value_bytes, 0, 0, 0, STEP_OK};
     dimensions(&w, 0, 1);
     *bytes = w.used;
+    *value_bytes = w.filled;
     if (w.result != STEP_OK || w.taken != *count || w.elements != head[1])
         return STEP_SHAPE;
-    return w.used > room || w.filled > value_bytes ? STEP_SPACE : STEP_OK;
+    return w.used > room || w.filled > w.room ? STEP_SPACE : STEP_OK;
 }

@@ -7,7 +7,7 @@ import sys
 
 from .board import Driver
 from .errors import BoardError
-from .transport import MappedFiles
+from .mapped import MappedFiles
 
 
 def main() -> None:
@@ -18,9 +18,10 @@ def main() -> None:
     parser.add_argument("memory", help="file of the memory, such as /dev/mem")
     for name in ("--register-offset", "--base", "--memory-offset"):
         parser.add_argument(name, type=lambda text: int(text, 0), help="see host.MappedFiles")
+    parser.add_argument("--interrupt", action="store_true", help="wait for the interrupt of a UIO device")
     given = parser.parse_args()
     where = {"register_offset": given.register_offset or 0, "memory_offset": given.memory_offset, "base": given.base}
-    board = Driver(MappedFiles(given.registers, given.memory, **where), base=given.base)
+    board = Driver(MappedFiles(given.registers, given.memory, interrupt=given.interrupt, **where), base=given.base)
     board.check()
     sys.stdout.write(f"all right in {board.cycles:,} cycles\n")
 

@@ -1,224 +1,249 @@
-"""Runs of a board."""
+"""A board, and what it has to do."""
 
 from __future__ import annotations
 
 import ctypes
-import operator
-import threading
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .arrays import PATTERNS, flattened, nested, numbers, patterns
-from .driver import compiled
+from .arrays import PATTERNS, flattened, patterns
+from .calls import DriverCalls, read_all
 from .errors import BoardError
 from .folder import image, memory_map, tables
+from .runs import RunBuffers, StartedRun, read_stream, read_tensor, view_tensor
 from .transport import Transport
 
-RUNNING = 1
+RUNNING, IDLE, ALL_INTERRUPTS = 1, 2, 7
+
+
+@dataclass(frozen=True, eq=False)
+class HeldInput:
+    """An input that stays in memory (`Driver.hold`); runs take it in the place of data."""
+
+    name: str
 
 
 class Driver:
-    """The board behind ``transport``; its images lie from ``base`` on, by default where ``memory.json`` has them."""
+    """The board behind ``transport``; its images lie from ``base`` on, by default where ``memory.json`` has them.
+
+    Only what changed is moved: inputs that are other ones than those before, and outputs. Two runs may be in flight.
+    The board has one set of base registers, so the second one waits here; it has buffers of its own, behind the images,
+    which are written while the first one runs.
+    """
 
     def __init__(self, transport: Transport, *, base: int | None = None) -> None:
-        self.transport, self._failed = transport, _Failed()
-        self._told, self._map = tables(), memory_map()
-        self.base = self._map["base"] if base is None else base
-        if not isinstance(self.base, int) or not 0 <= self.base < 1 << 64:
-            raise BoardError(f"base must be an address, an integer of 64 bits, not {self.base!r}")
-        self._memory = ctypes.create_string_buffer(self._map["bytes"])
-        self._driver = compiled(self._told["fabric"])
-        for name in ("step_result_text", "step_fault_text"):
-            getattr(self._driver, name).restype = ctypes.c_char_p
-        self._driver.step_board_cycles.restype = ctypes.c_uint64
-        self._driver.step_board_differs.restype = ctypes.c_size_t
-        self._functions = {
-            "host_read32": ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_size_t)(self._safely(_register(transport))),
-            "host_write32": ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_uint32)(self._safely(transport.write32)),
-            "host_before_run": ctypes.CFUNCTYPE(None)(
-                self._safely(lambda: transport.write(self.base, self._memory.raw))
-            ),
-        }
-        for name, function in self._functions.items():
-            ctypes.c_void_p.in_dll(self._driver, name).value = ctypes.cast(function, ctypes.c_void_p).value
-        self._board = ctypes.byref(ctypes.c_char.in_dll(self._driver, "host_board"))
-        self._check(self._call("host_open"), "board")
-        place = ctypes.c_uint64(self.base), self._memory, ctypes.c_size_t(len(self._memory))
-        self._check(self._call("step_board_place_all", self._board, *place), f"base {self.base:#x}")
+        if missing := [each for each in dir(Transport) if not each.startswith("_") and not hasattr(transport, each)]:
+            raise BoardError(f"a {type(transport).__name__} has no {', '.join(missing)}: make it a host.Transport")
+        self.transport, self._told, self._map = transport, tables(), memory_map()
+        self._kinds = {each["name"]: (kind, at, each) for kind in ("tensors", "streams")
+                       for at, each in enumerate(self._told[kind])}  # fmt: skip
+        self._inputs = [name for name, (_, _, each) in self._kinds.items() if each["read"]]
+        self._stored = [name for name, (_, _, each) in self._kinds.items() if each["stored"]]
+        self._kept = [name for name in self._inputs if name in self._stored]
+        there = {each["name"] for each in self._map["images"]}
+        for name in (name for _, _, each in self._kinds.values() for name in each["images"] if name not in there):
+            raise BoardError(f"data/memory.json has no image {name!r}, which the board has")
+        base = self._map["base"] if base is None else base
+        if not isinstance(base, int) or not 0 <= base < 1 << 64:
+            raise BoardError(f"base must be an address, an integer of 64 bits, not {base!r}")
+        self._calls = DriverCalls(transport, self._told["fabric"])
+        self._buffers = [RunBuffers(self._calls, 0, transport, base, self._map["images"], {})]
+        self._runs, self._held, self._begun = list[StartedRun](), dict[str, HeldInput](), set[str]()
+        if transport.interrupts:
+            self._calls("step_board_interrupts", self._buffers[0].board, ALL_INTERRUPTS)
 
     @property
     def cycles(self) -> int:
         """Cycles of the last run."""
-        return int(self._call("step_board_cycles", self._board))
+        return int(self._calls("step_board_cycles", self._buffers[0].board))
 
-    def run(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Run with ``inputs`` by name to the end; what came out, by name.
+    def hold(self, name: str, data: Any) -> HeldInput:
+        """Put an input into memory once, where it stays for all runs that take the handle."""
+        if self._runs:
+            raise BoardError(f"{name} can not be held while a run is in flight; wait() for that")
+        if name in self._stored or name not in self._inputs:
+            raise BoardError(
+                f"{name} is {'stored by the program' if name in self._stored else 'no input'}: none to hold"
+            )
+        self._put(self._buffers[0], {name: self._given(name, data)})
+        self._held[name] = HeldInput(name)
+        for index, each in enumerate(self._map["images"]):
+            if each["name"] in self._kinds[name][2]["images"]:
+                for other in self._buffers[1:]:
+                    other.place(index, each["name"], self._buffers[0].places[each["name"]])
+        return self._held[name]
+
+    def start(self, inputs: dict[str, Any]) -> StartedRun:
+        """Start a run with ``inputs`` by name, or let it wait for the one in flight.
 
         A tensor that the program stores may be left out: it begins as the last run left it, or as zeros.
         """
-        known = [each for each in self._told["tensors"] + self._told["streams"] if each["read"]]
-        needed = {each["name"] for each in known if not each["stored"]}
-        if not needed <= set(inputs) <= {each["name"] for each in known}:
-            names = ", ".join(each["name"] for each in known)
-            raise BoardError(f"inputs must be {names}, not {', '.join(inputs) or 'none'}")
-        given = dict[str, Any]()  # all of it is looked at before any of it is written
-        for tensor in self._told["tensors"]:
-            if tensor["name"] in inputs:
-                array = patterns(inputs[tensor["name"]], tensor["dtype"], tensor["name"])
-                if list(array.shape) != tensor["shape"]:
-                    raise BoardError(f"{tensor['name']} must have shape {tensor['shape']}, not {list(array.shape)}")
-                given[tensor["name"]] = (array.tobytes(),)
-        for stream in self._told["streams"]:
-            if stream["read"]:
-                given[stream["name"]] = flattened(inputs[stream["name"]], stream)
-        for name, values in given.items():
-            self.write(name, *values)
-        self.start()
-        self.wait()
-        found = {}
-        for tensor in self._told["tensors"]:
-            if tensor["stored"] and tensor["shape"][0]:
-                (values, _), bits = self.read(tensor["name"]), PATTERNS[tensor["dtype"]]
-                found[tensor["name"]] = numbers(np.frombuffer(values, bits).reshape(tensor["shape"]), tensor["dtype"])
-        return found | {
-            each["name"]: nested(*self.read(each["name"]), each) for each in self._told["streams"] if not each["read"]
-        }
-
-    def write(self, name: str, values: bytes, lengths: tuple[int, ...] = ()) -> None:
-        """Put a tensor into memory, or a stream, as ``step_write_tensor`` and ``step_write_stream`` take it."""
-        kind, number = self._number(name)
-        if lengths and kind == "tensors":
-            raise BoardError(f"{name} is a tensor, which has no lengths")
-        if not all(0 <= each < 1 << 32 for each in lengths):
-            raise BoardError(f"{name}: lengths must be >= 0 and have 32 bits, not {max(lengths, key=abs)}")
-        given = self._board, number, values, ctypes.c_size_t(len(values))
-        if kind == "tensors":
-            result = self._call("step_write_tensor", *given)
-        else:
-            words, count = (ctypes.c_uint32 * max(1, len(lengths)))(*lengths), ctypes.c_size_t(len(lengths))
-            result = self._call("step_write_stream", *given, words, count)
-        self._check(result, name)
-
-    def read(self, name: str) -> tuple[bytes, tuple[int, ...]]:
-        """The values of a tensor or a stream after a run, and the lengths of the stream, as the driver gives them."""
-        kind, number = self._number(name)
-        if kind == "tensors":
-            tensor = self._told["tensors"][number]
-            if not tensor["shape"][0]:
-                raise BoardError(f"{name} is stored in any number of tiles, and a board does not say in how many")
-            bytes_ = int(np.prod(tensor["shape"])) * np.dtype(PATTERNS[tensor["dtype"]]).itemsize
-            values = ctypes.create_string_buffer(max(1, bytes_))
-            result = self._call("step_read_tensor", self._board, number, values, ctypes.c_size_t(bytes_))
-            self._check(result, name)
-            return values.raw[:bytes_], ()
-        if self._told["streams"][number]["read"]:
-            raise BoardError(f"{name} is an input, which a run leaves as it is")
-        # a BOOL, a bit in memory, is a byte
-        room = 8 * self._bytes(f"{name}_values") if self._told["streams"][number]["parts"] else 0
-        values, words = ctypes.create_string_buffer(room + 1), (ctypes.c_uint32 * (self._bytes(f"{name}_list") // 4))()
-        size, count = ctypes.c_size_t(room), ctypes.c_size_t(len(words))
-        result = self._call(
-            "step_read_stream", self._board, number, values, ctypes.byref(size), words, ctypes.byref(count)
-        )
-        self._check(result, name)
-        return values.raw[: size.value], tuple(words[: count.value])
-
-    def start(self) -> None:
-        """Start a run on what was written."""
-        self._check(self._call("step_board_start", self._board), "start")
-
-    def wait(self) -> None:
-        """Until the run is over; raises `BoardError` for one that failed."""
-        while (result := self._call("step_board_poll", self._board)) == RUNNING:
-            self.transport.wait()
-        if result:
-            raise BoardError(self._fault())
-        left = self.transport.read(self.base, len(self._memory))
-        if len(left) != len(self._memory):
+        if not isinstance(inputs, dict):
+            raise BoardError(f"inputs must be a dict of data by name, not {type(inputs).__name__}")
+        needed = {name for name in self._inputs if name not in self._stored}
+        if not needed <= set(inputs) <= set(self._inputs):
+            raise BoardError(f"inputs must be {', '.join(self._inputs)}, not {', '.join(map(str, inputs)) or 'none'}")
+        for each in [each for each in self._runs if each.dropped]:
+            self.look(each)
+        # all of it is looked at before any of it is written
+        given = {name: self._given(name, data) for name, data in inputs.items() if not self._is_held(name, data)}
+        if self._kept and self._runs:
             raise BoardError(
-                f"{len(self._memory):,} bytes were to be read from {self.base:#x} on, and {len(left):,} came"
+                f"{self._kept[0]} goes from run to run: wait() for the run in flight before the next start"
             )
-        self._memory.raw = left
+        buffers = self._free()
+        zeros = {name: self._zeros(name) for name in self._kept if name not in self._begun}
+        self._put(buffers, {**zeros, **given})
+        run = StartedRun(self, buffers)
+        if all(each.ended for each in self._runs):
+            self._begin(run)
+        self._runs.append(run)
+        return run
+
+    def run(self, inputs: dict[str, Any], *, in_place: bool = False) -> dict[str, Any]:
+        """Run with ``inputs`` to the end; what came out, by name (`StartedRun.wait`)."""
+        run = self.start(inputs)
+        try:
+            return run.wait(in_place=in_place)
+        finally:
+            run.drop()  # where wait() was broken off it still goes on
 
     def check(self) -> None:
         """Run the program's own data, and compare what is left in memory; raises `BoardError` where it is not right."""
-        self._memory.raw = image("memory")
-        self.start()
-        self.wait()
-        expected, mask, size = image("expected"), image("mask"), len(self._memory)
-        at = self._call("step_board_differs", self._memory, expected, mask, ctypes.c_size_t(size))
+        if self._runs or self._held:
+            raise BoardError("check() writes all of memory: call it before hold(), and with no run in flight")
+        buffers, before = self._buffers[0], image("memory")
+        buffers.forget()
+        buffers.memory.raw = before
+        self.transport.write(buffers.address, before)
+        self._begun.update(self._kept)
+        run = StartedRun(self, buffers)
+        self._begin(run)
+        self._runs.append(run)
+        run.drop()
+        while not run.done:
+            self.transport.wait()
+        if run.error is not None:
+            raise run.error
+        found, size = read_all(self.transport, buffers.address, buffers.size), ctypes.c_size_t(buffers.size)
+        at = self._calls("step_board_differs", found, image("expected"), image("mask"), size)
         for each in self._map["images"]:
             place = at - (each["address"] - self._map["base"])
-            if at < size and 0 <= place < each["bytes"]:
+            if at < buffers.size and 0 <= place < each["bytes"]:
                 raise BoardError(f"{each['name']} is wrong from its byte {place} on")
 
-    def _number(self, name: str) -> tuple[str, int]:
-        for kind in ("tensors", "streams"):
-            for number, each in enumerate(self._told[kind]):
-                if each["name"] == name:
-                    return kind, number
-        raise BoardError(f"there is no tensor and no stream {name!r}")
-
-    def _bytes(self, image: str) -> int:
-        for each in self._map["images"]:
-            if each["name"] == image:
-                return int(each["bytes"])
-        raise BoardError(f"data/memory.json has no image {image!r}, which the board has")
-
-    def _safely(self, function: Any) -> Any:
-        """``function`` for C, through which no exception passes: `_call` raises it, and calls no other one before."""
-
-        def call(*arguments: int) -> Any:
-            if self._failed.error is None:
+    def look(self, run: StartedRun) -> bool:
+        """Whether ``run`` is over; starts the one that waits for the end of another one."""
+        for each in [] if run.ended else list(self._runs):
+            if each.ended:
+                continue
+            if each.started and not self._over(each):
+                break
+            if not each.started:
                 try:
-                    return function(*arguments)
-                except BaseException as error:
-                    self._failed.error = error
-            return 0
+                    self._begin(each)
+                except Exception as error:  # of that run, whose wait() raises it
+                    each.error, each.ended = error, True
+        return run.ended
 
-        return call
+    def leave(self, run: StartedRun) -> None:
+        """The buffers of ``run`` are free for another one."""
+        if run in self._runs:
+            self._runs.remove(run)
 
-    def _call(self, name: str, *arguments: Any) -> Any:
-        """The result of the driver's function ``name``; raises what the transport raised inside of it."""
-        self._failed.error = None
-        result = getattr(self._driver, name)(*arguments)
-        if self._failed.error is not None:
-            error, self._failed.error = self._failed.error, None
-            raise error
-        return result
+    def outputs(self, buffers: RunBuffers, in_place: bool) -> dict[str, Any]:
+        """Results of the run in ``buffers``, by name."""
+        found = dict[str, Any]()
+        for name, (kind, number, each) in self._kinds.items():
+            if kind == "streams" and not each["read"]:
+                found[name] = read_stream(self._calls, buffers, number, each)
+            elif each["stored"] and each["shape"][0]:
+                if in_place:
+                    found[name] = view_tensor(self.transport, buffers, each)
+                else:
+                    found[name] = read_tensor(self._calls, buffers, number, each)
+        return found
 
-    def _check(self, result: int, what: str) -> None:
-        if result:
-            raise BoardError(f"{what}: {self._driver.step_result_text(result).decode()}")
+    def _given(self, name: str, data: Any) -> tuple[bytes, tuple[int, ...]]:
+        kind, _, each = self._kinds[name]
+        if kind == "streams":
+            return flattened(data, each)
+        array = patterns(data, each["dtype"], name)
+        if list(array.shape) != each["shape"]:
+            raise BoardError(f"{name} must have shape {each['shape']}, not {list(array.shape)}")
+        return array.tobytes(), ()
 
-    def _fault(self) -> str:
+    def _zeros(self, name: str) -> tuple[bytes, tuple[int, ...]]:
+        each = self._kinds[name][2]
+        return np.zeros(each["shape"], PATTERNS[each["dtype"]]).tobytes(), ()
+
+    def _is_held(self, name: str, data: Any) -> bool:
+        """Whether ``data`` is the handle of ``name``; raises `BoardError` for another one, and for other data."""
+        held = self._held.get(name)
+        if held is not data and (held is not None or isinstance(data, HeldInput)):
+            raise BoardError(
+                f"{name} {'is held' if held else 'is not held'}: give what hold({name!r}, data) returned last"
+            )
+        return held is not None
+
+    def _put(self, buffers: RunBuffers, given: dict[str, tuple[bytes, tuple[int, ...]]]) -> None:
+        for name, (values, lengths) in given.items():
+            kind, number, _ = self._kinds[name]
+            buffers.put(kind, number, name, values, lengths)
+            self._begun.add(name)
+
+    def _free(self) -> RunBuffers:
+        """Buffers that no run in flight has."""
+        taken = [each.buffers for each in self._runs]
+        for buffers in self._buffers:
+            if buffers not in taken:
+                return buffers
+        if len(self._buffers) == 2:
+            raise BoardError("two runs are in flight; wait() for the first one before the next start")
+        first = self._buffers[0]
+        shared = {each: first.places[each] for name in self._held for each in self._kinds[name][2]["images"]}
+        after = first.address + first.size
+        self._buffers.append(RunBuffers(self._calls, 1, self.transport, after, self._map["images"], shared))
+        return self._buffers[1]
+
+    def _begin(self, run: StartedRun) -> None:
+        self._calls.check("start", "step_board_start", run.buffers.board)
+        run.buffers.forget(self._stored)
+        run.started = True
+
+    def _over(self, run: StartedRun) -> bool:
+        """Whether the board is done with ``run``."""
+        board = run.buffers.board
+        if run.error is None:
+            if (result := self._calls("step_board_poll", board)) == RUNNING:
+                return False
+            run.cycles = int(self._calls("step_board_cycles", board))
+            run.error = BoardError(self._fault(board)) if result else None
+        if run.error is not None:
+            self._calls("step_board_reset", board)
+            self._settle()
+        run.ended = True
+        if run.dropped:
+            self.leave(run)
+        return True
+
+    def _fault(self, board: ctypes.c_void_p) -> str:
         class Fault(ctypes.Structure):
             _fields_ = (("code", ctypes.c_uint32), ("text", ctypes.c_char_p), ("where", ctypes.c_char_p),
                         ("address", ctypes.c_uint64), ("memory_waits", ctypes.c_int))  # fmt: skip
 
         fault = Fault()
-        self._call("step_board_fault", self._board, ctypes.byref(fault))
-        self._call("step_board_reset", self._board)
+        self._calls("step_board_fault", board, ctypes.byref(fault))
         where = f"{fault.where.decode()}: " if fault.where else ""
         address = f" (address {fault.address:#x})" if fault.address else ""
         waits = "; memory has not answered" if fault.memory_waits else ""
         return f"{where}{fault.text.decode()}{address}{waits}"
 
-
-class _Failed(threading.local):
-    """The error of the transport in a call of the driver, in this thread."""
-
-    error: BaseException | None = None
-
-
-def _register(transport: Transport) -> Any:
-    """``read32`` of ``transport``, whose answers are 32 bits."""
-
-    def read32(offset: int) -> int:
-        value = operator.index(transport.read32(offset))
-        if not 0 <= value < 1 << 32:
-            raise BoardError(f"register {offset:#x} must be read as 32 bits, not as {value:#x}")
-        return value
-
-    return read32
+    def _settle(self) -> None:
+        """Until the board leaves memory alone after a reset, or a second: then the memory owes it answers."""
+        until = time.monotonic() + 1
+        while not self.transport.read32(self._told["registers"]["status"]) & IDLE and time.monotonic() < until:
+            time.sleep(0.0001)

@@ -13,25 +13,35 @@ FOLDER = Path(__file__).resolve().parents[1]
 
 def memory_map() -> dict[str, Any]:
     """The images of the program's data."""
-    return _read("data/memory.json")
+    return _read("data/memory.json", "base", "bytes", "images")
 
 
 def tables() -> dict[str, Any]:
     """Names and types of tensors and streams, by their numbers in the driver, and the addresses of registers."""
-    read = _read("board.json")
+    read = _read("board.json", "host", "registers")
     return {**read["host"], "registers": read["registers"]}
 
 
 def image(name: str) -> bytes:
     """The content of ``data/NAME.bin``, which is as long as the memory map says."""
-    content, size = (FOLDER / "data" / f"{name}.bin").read_bytes(), memory_map()["bytes"]
+    content, size = _content(f"data/{name}.bin"), memory_map()["bytes"]
     if len(content) != size:
         raise BoardError(f"data/{name}.bin has {len(content):,} bytes, not the {size:,} of data/memory.json")
     return content
 
 
-def _read(name: str) -> dict[str, Any]:
+def _content(name: str) -> bytes:
     try:
-        return dict(json.loads((FOLDER / name).read_text()))
-    except ValueError as error:
+        return (FOLDER / name).read_bytes()
+    except OSError as error:
+        raise BoardError(f"{name} of the folder can not be read: {error.strerror}") from None
+
+
+def _read(name: str, *keys: str) -> dict[str, Any]:
+    try:
+        found = json.loads(_content(name))
+        return {key: found[key] for key in keys}
+    except (ValueError, TypeError) as error:
         raise BoardError(f"{name} is not as it was written: {error}") from None
+    except KeyError as error:
+        raise BoardError(f"{name} is not as it was written: it has no {error}") from None

@@ -1,11 +1,15 @@
-/* The one board of Python: DESIGN is that of its tables, in HEADER, and IMAGES counts its images. */
+/* The boards of Python, one for each set of buffers: DESIGN is that of its tables, in HEADER, and IMAGES counts its
+ * images. */
 #include HEADER
 
 uint32_t (*host_read32)(uintptr_t address);
 void (*host_write32)(uintptr_t address, uint32_t value);
-void (*host_before_run)(void);
+void (*host_written)(uint64_t address, void *data, size_t bytes);
+void (*host_to_read)(uint64_t address, void *data, size_t bytes);
 
-step_board host_board;
-static step_region regions[IMAGES];
+static step_board boards[2];
+static step_region regions[2][IMAGES];
 
-int host_open(void) { return step_board_open(&host_board, &DESIGN, 0, regions); }
+step_board *host_board(unsigned number) { return &boards[number]; }
+
+int host_open(unsigned number) { return step_board_open(&boards[number], &DESIGN, 0, regions[number]); }

@@ -26,4 +26,13 @@ extern uint32_t results[];       /* room for the largest result with its lengths
 extern const batch batches[];
 extern const unsigned batch_count;
 
+/* What the firmware writes the numbers of a stream as: symbols, of which the first one ends a text. */
+typedef struct {
+    unsigned number; /* in the tables of the design */
+    const char *const *symbols;
+    size_t count;
+} batch_text;
+
+extern const batch_text texts[]; /* the last one has no symbols */
+
 #endif

@@ -128,6 +128,21 @@ static int differs(const char *name, const void *found, const batch_array *wante
     return 1;
 }
 
+/* Say the numbers of a stream as a text, where it has symbols. */
+static void say_text(const batch_array *array, const uint32_t *numbers)
+{
+    for (const batch_text *text = texts; text->symbols; text++) {
+        if (text->number != array->number)
+            continue;
+        say(", ");
+        say(design->streams[array->number].name);
+        say(" \"");
+        for (size_t at = 0; at < array->bytes / 4 && numbers[at] && numbers[at] < text->count; at++)
+            say(text->symbols[numbers[at]]);
+        say("\"");
+    }
+}
+
 /* How many results are wrong. */
 static int wrong_results(const batch *it)
 {
@@ -146,6 +161,7 @@ static int wrong_results(const batch *it)
         uint32_t *lengths = (uint32_t *)(found + (array->bytes + 3) / 4 * 4);
         check(step_read_stream(&board, array->number, found, &bytes, lengths, &count), "reading ", name);
         int same = bytes == array->bytes && count == array->count && memcmp(lengths, array->lengths, 4 * count) == 0;
+        say_text(array, results);
         wrong += differs(name, found, array, same);
     }
     return wrong;

@@ -4,8 +4,14 @@ module ${name}_bench;
   localparam WORDS = ${words}, BITS = ${bits};
   reg clk = 0, rst = 1;
   always #5 clk = ~clk;
+{% if bus_half %}
+  reg bus_clk = 0;
+  wire bus_rst = rst;
+  always #${"%.3f" % bus_half} bus_clk = ~bus_clk;
+{% endif %}
 
-{% for name, (way, width) in ports.items() if name.startswith("s_axil_") or name == "interrupt" %}
+{% for port, name in own.items() %}
+{% set way, width = ports[port] %}
 {% set start = " = 1" if name in always else " = 0" %}
   ${"reg" if way == "input" else "wire"} [${width - 1}:0] ${name}${start if way == "input"};
 {% endfor %}

@@ -32,6 +32,12 @@ class Timing:
         instances = (cell.partition("design.")[2].partition(".")[0] for cell in self.cells)
         return tuple(name for name, _ in groupby(filter(None, map(names.get, instances))))
 
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The cells at both ends of the path, named after what the Verilog has below the design."""
+        ends = *self.cells[:1], *self.cells[-1:]
+        return tuple(each.partition("_TRELLIS")[0].removeprefix("design.") for each in ends)
+
 
 class CellFamily(ABC, Generic[Found]):
     """A family of cells: Yosys commands that map to it, what a netlist takes of it, and how fast that is.

@@ -14,7 +14,7 @@ def plan(function: Dequantize, application: Application) -> VectorPlan:
     stages = application.fabric.stages
     integers, scales = application.words(0).of_bits(function.bits), application.words(1)
     factors = FP32 if integers.dtype is INT32 else scales.dtype
-    multiplying = min(stages, 2) if factors is BF16 else stages
+    multiplying = min(stages, 2) if factors is BF16 else min(stages, 4)
     cycles = min(stages, 3) + multiplying + rounding(application)
     parts = computation("from_integer", integers.dtype), product(factors, scales.dtype), *rounded(application)
     return vector_plan(function, application, cycles=cycles, operands=(integers, scales), computes=parts)

@@ -12,7 +12,7 @@ from step.lowering.plans.vector import VectorPlan, rounded, rounding, vector_pla
 
 
 def plan(function: Function, application: Application) -> VectorPlan:
-    """A sum or a product takes `FabricConfig.stages` cycles, all else one.
+    """A sum takes `FabricConfig.stages` cycles, a product at most 4 of them, all else one.
 
     A product of BF16 numbers or of integers takes at most 2, a sum of integers one. Rounding the FP32 result to BF16
     takes one more.
@@ -29,7 +29,7 @@ def plan(function: Function, application: Application) -> VectorPlan:
         case Mul():
             cycles, parts = _product(formats, stages), [product(*formats)]
         case Scale():
-            cycles = stages if formats[0].is_float else min(stages, 2)
+            cycles = min(stages, 4 if formats[0].is_float else 2)
             parts = [product(formats[0], FP32 if formats[0].is_float else formats[0])]
         case MulAdd():
             cycles = _product(formats[:2], stages) + adds
@@ -42,4 +42,4 @@ def plan(function: Function, application: Application) -> VectorPlan:
 
 def _product(formats: list[DType], stages: int) -> int:
     """Cycles of a product of two numbers."""
-    return stages if FP32 in formats else min(stages, 2)
+    return min(stages, 4 if FP32 in formats else 2)

@@ -5,4 +5,4 @@ from __future__ import annotations
 from step.lowering.plans.vector import plan_by_stages
 
 plan = plan_by_stages(lambda stages: stages + 3)
-"""As any function of scalars: three cycles more than `FabricConfig.stages`."""
+"""As `tabulated` says: three cycles more than its stages."""

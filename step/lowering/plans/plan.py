@@ -47,6 +47,8 @@ class DatapathPlan(abc.ABC):
     reduce: bool = False
     takes_rows: bool = True
     """Whether there is hardware for tiles with a dynamic number of rows."""
+    widest: int = 0
+    """Bits of a tile that waits in registers, as one value."""
 
     @property
     def operand_bits(self) -> tuple[int, ...]:

@@ -112,6 +112,8 @@ class JoinPlan(DatapathPlan):
 
     streams = takes_rows = property(lambda self: self.kind != "registers")
 
+    widest = property(lambda self: self.bits if self.kind == "registers" else 0)
+
     @property
     def parts(self) -> Iterable[Part]:
         """The memory in which tiles wait, and what is around it, or registers."""
@@ -157,6 +159,8 @@ class SplitPlan(DatapathPlan):
     result_bits = property(lambda self: self.lines * self.width)
 
     takes_rows = property(lambda self: self.kind not in ("turned", "registers"))
+
+    widest = property(lambda self: self.bits if self.kind == "registers" else 0)
 
     def at(self, rows: Any) -> Timing:
         words = largest(1, parts(rows, self.width, self.link_bits))

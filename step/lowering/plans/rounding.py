@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from step.lowering.plans.vector import plan_by_stages
+from step.language.function import Function
+from step.lowering.plans.plan import Application
+from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
-plan = plan_by_stages(lambda stages: min(stages, 2))
-"""As any function of scalars: a cycle, or two."""
+
+def plan(function: Function, application: Application) -> VectorPlan:
+    """As any function of scalars: a cycle, or two."""
+    return vector_plan(function, application, cycles=min(application.fabric.stages, 2) + rounding(application))

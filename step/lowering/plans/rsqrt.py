@@ -5,4 +5,4 @@ from __future__ import annotations
 from step.lowering.plans.vector import plan_by_stages
 
 plan = plan_by_stages(lambda stages: stages + 1)
-"""As any function of scalars: a cycle more than `FabricConfig.stages`."""
+"""As `tabulated` says: a cycle more than its stages."""

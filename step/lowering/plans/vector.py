@@ -61,11 +61,18 @@ def vector_plan(
     return VectorPlan(lane, operands, result, lanes, application.reduce, result.rows if dynamic else 0)
 
 
+def tabulated(cycles: Callable[[int], int], stages: int) -> int:
+    """Cycles of arithmetic with a table: as many as ``cycles`` says of up to four ``stages``; with more of these one
+    more, in the middle of its rounding."""
+    return cycles(min(stages, 4)) + (stages > 4)
+
+
 def plan_by_stages(cycles: Callable[[int], int]) -> Callable[[Function, Application], VectorPlan]:
-    """The ``plan`` of functions whose lanes take these ``cycles`` for the stages of a fabric, and those to round."""
+    """The ``plan`` of functions whose lanes are `tabulated`, and take these ``cycles`` and those to round."""
 
     def plan(function: Function, application: Application) -> VectorPlan:
-        return vector_plan(function, application, cycles=cycles(application.fabric.stages) + rounding(application))
+        stages = application.fabric.stages
+        return vector_plan(function, application, cycles=tabulated(cycles, stages) + rounding(application))
 
     return plan
 

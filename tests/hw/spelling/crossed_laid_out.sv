@@ -27,8 +27,7 @@
     if (c) begin
       z_value[1:0] = a;
     end
-    z[1:0] = z_value[1:0];
-    z[3:2] = z_value[3:2];
+    z = z_value;
   end
   always_comb begin
     reg [2:0] w_value;
@@ -37,8 +36,7 @@
     if (c) begin
       w_value[1] = 1'h0;
     end
-    w[0] = w_value[0];
-    w[2:1] = w_value[2:1];
+    w = w_value;
   end
   assign x_value = x;
 endmodule

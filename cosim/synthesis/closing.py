@@ -1,0 +1,87 @@
+"""Registers where the slowest paths are, until a clock is met: ``step synth --mhz``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.measure import measure
+from cosim.synthesis.report import ClockResult, Report
+from hw.units import unit_of
+from step.host.progress import Progress, silent
+from step.lowering.fabric import with_settings
+from step.lowering.limits import MOST_STAGES
+from step.lowering.netlist import Netlist, lower
+from step.programs.program import Program
+
+AIM = 1.25
+"""The clock that tools aim at, as a multiple of the one that is wanted: they try no further where it is met."""
+
+MOST_HOPS = 2
+"""Hops of a channel from which on its own wires are not what is slow."""
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A ``program`` on a fabric with more registers, and the ``report`` on it.
+
+    ``changed``: in words, each register and the path that it is for. ``missed``: the path that is still too slow, where
+    no register is left that would cut it; None where the clock is met.
+    """
+
+    program: Program
+    report: Report
+    changed: tuple[str, ...]
+    missed: str | None
+
+
+def close(program: Program, family: Ecp5, megahertz: float, progress: Progress = silent) -> Closed:
+    """``program`` with hops and stages so that each of its units, and the whole where it fits, has a clock of so many
+    ``megahertz``, in the median of all seeds.
+
+    Of the channels on a slowest path those with the fewest hops have one more, `MOST_HOPS` at most. Where all have so
+    many, or there is none, and the unit on it has arithmetic, there is one more of `FabricConfig.stages`. First all
+    units are looked at alone, then the whole.
+
+    Raises as `measure` does.
+    """
+    changed: list[str] = []
+    while True:
+        netlist = lower(program.graph, program.fabric)
+        report = measure(netlist, family, whole=False, progress=progress)
+        slow = _slow(report, megahertz)
+        if not slow:
+            report = measure(netlist, family, progress=progress)
+            slow = _slow(report, megahertz)
+        settings: dict[str, str] = {}
+        for name, clock in slow:
+            told = f"{name} has {clock.median:.1f} of {megahertz:g} MHz, from {' to '.join(clock.ends)}"
+            found = _cure(netlist, clock)
+            if not found:
+                return Closed(program, report, tuple(changed), told)
+            settings = dict.fromkeys(found, told) | settings
+        if not slow:
+            return Closed(program, report, tuple(changed), None)
+        changed += [f"{setting}: {told}" for setting, told in settings.items()]
+        program = replace(program, fabric=with_settings(program.fabric, settings))
+
+
+def _slow(report: Report, megahertz: float) -> list[tuple[str, ClockResult]]:
+    """Units, and the whole, whose clock is too slow, with their clocks."""
+    parts = [(each.name, each.clock) for each in report.units] + [(report.program, report.clock)]
+    return [(name, clock) for name, clock in parts if clock is not None and clock.median < megahertz]
+
+
+def _cure(netlist: Netlist, clock: ClockResult) -> list[str]:
+    """Parameters of the fabric with registers in the path of ``clock``; none, where there are none."""
+    fabric, names = netlist.fabric, {f"channel {each.name}": each for each in netlist.channels}
+    channels = [names[part] for part in dict.fromkeys(clock.path) if part in names]
+    fewest = min((each.hops for each in channels), default=MOST_HOPS)
+    if fewest < MOST_HOPS:
+        return [f"hops.{each.name}={fewest + 1}" for each in channels if each.hops == fewest]
+    if fabric.stages == MOST_STAGES:
+        return []
+    finer = lower(netlist.graph, replace(fabric, stages=fabric.stages + 1))
+    units = [each for each in netlist.units if each.name in clock.path]
+    before, after = ([getattr(unit_of(each, made), "longest_pause", 0) for each in units] for made in (netlist, finer))
+    return [f"stages={fabric.stages + 1}"] if before != after else []

@@ -1,0 +1,108 @@
+"""``step synth --mhz``: registers where the slowest paths are, by clocks that are made up, and once by nextpnr."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commanding import Step
+from commanding import program as named
+
+from cosim.synthesis import closing
+from cosim.synthesis.cells import Cells
+from cosim.synthesis.closing import close
+from cosim.synthesis.families.ecp5 import Ecp5, Ecp5Area
+from cosim.synthesis.report import ClockResult, Component, Report
+from step.functions import Exp
+from step.language.dtypes import FP32
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist
+from step.programs.program import Program
+
+tiny = named("tiny")
+
+AREA: Cells = Ecp5Area()
+
+
+def chain() -> Program:
+    """An exponential between a source and a sink."""
+    graph = Graph("chain")
+    graph.source("x", Tile(FP32), [3]).map(Exp(), name="exp").sink("y")
+    return Program(graph, {"x": np.ones((3, 1, 1))})
+
+
+def clocked(monkeypatch: pytest.MonkeyPatch, unit: Any, whole: Any) -> None:
+    """Clocks of the unit ``exp`` and of the whole, with the parts of their slowest paths, by the fabric."""
+
+    def measure(netlist: Netlist, family: Ecp5, *, whole: bool = True, progress: Any) -> Report:
+        def clock(made: Any) -> ClockResult:
+            megahertz, path = made(netlist.fabric)
+            return ClockResult((megahertz,), path, ("first", "last"))
+
+        exp = Component("exp", "map", "exp_module", AREA, clock(unit))
+        return Report(netlist.graph.name, family, (exp,), (), AREA, clock(of_whole) if whole else None)
+
+    of_whole = whole
+    monkeypatch.setattr(closing, "measure", measure)
+
+
+def test_channels_get_hops_and_arithmetic_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """First the unit alone, then the whole; a path through a channel has a hop there, one of arithmetic a stage."""
+
+    def unit(fabric: FabricConfig) -> tuple[float, tuple[str, ...]]:
+        return 80.0 + 10 * fabric.stages, ("exp",)
+
+    def whole(fabric: FabricConfig) -> tuple[float, tuple[str, ...]]:
+        return 100.0 + 20 * min(fabric.hops.get("x", 0), fabric.hops.get("exp", 0)), ("channel x", "exp", "channel exp")
+
+    clocked(monkeypatch, unit, whole)
+    found = close(chain(), Ecp5(), 125)
+    assert found.missed is None and found.program.fabric == FabricConfig(stages=5, hops={"x": 2, "exp": 2})
+    assert found.changed == (
+        "stages=5: exp has 120.0 of 125 MHz, from first to last",
+        "hops.x=1: chain has 100.0 of 125 MHz, from first to last",
+        "hops.exp=1: chain has 100.0 of 125 MHz, from first to last",
+        "hops.x=2: chain has 120.0 of 125 MHz, from first to last",
+        "hops.exp=2: chain has 120.0 of 125 MHz, from first to last",
+    )
+
+
+@pytest.mark.parametrize("path", [("exp",), ("x",), ("channel x",), ("channel x", "exp")])
+def test_a_path_that_nothing_cuts_is_told(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exponential has five cuts at most, a source none; a channel has two hops at most."""
+    clocked(monkeypatch, lambda fabric: (200.0, ()), lambda fabric: (90.0, path))
+    found = close(chain(), Ecp5(), 100)
+    assert found.missed == "chain has 90.0 of 100 MHz, from first to last"
+    assert found.program.fabric.stages == (5 if "exp" in path else 4)
+    assert found.program.fabric.hops == ({"x": 2} if "channel x" in path else {})
+
+
+@pytest.mark.large
+def test_a_clock_is_met_or_the_path_is_told(step: Step, tiny: Path, tmp_path: Path) -> None:
+    """Nothing reaches a gigahertz; what is met is a fabric for other verbs."""
+    file = tmp_path / "fabric.json"
+    out = step("synth", tiny, "--mhz", "60", "--save", file).ok().splitlines()
+    assert out[-2:] == ["tiny takes 6 cycles with these registers, 6 without", f"written: {file}"]
+    assert json.loads(file.read_text())["settings"] == {}
+    assert "6 cycles" in step("run", tiny, "--backend", "approx", "--fitted", file).ok()
+    file.unlink()
+    code, text, err = step("synth", tiny, "--mhz", "1GHz", "--save", file)
+    assert code == 1 and err.startswith("error: no register is left for the slowest path: ") and not file.exists()
+    assert "hops.x=1: " in text
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--mhz", "90", "--no-place"],
+         "--mhz places on an ecp5: leave out --no-place, --estimate and other families"),
+        (["--save", "fabric.json"], "--save is for the fabric that --mhz finds"),
+    ],
+)  # fmt: skip
+def test_complaints(options: list[str], text: str, step: Step, tiny: Path) -> None:
+    assert step("synth", tiny, *options).failed() == f"error: {text}\n  see step synth --help\n"

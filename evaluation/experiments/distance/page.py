@@ -63,11 +63,9 @@ def _answer(rows: Sequence[Row], size: str, baseline: str) -> str:
     """What is left of the lead of dynamic regions over those of ``baseline``."""
     near, *far = (geometric_mean(_gains(rows, baseline, way)) for way in WAYS)
     verdict = "still win" if far[-1] > 1 else "lose what they win" if near > 1 else "do not win near or far"
-    told = listed(f"{mean:.3f} ({head})" for mean, head in zip((near, *far), HEADS, strict=True))
-    return said(
-        f"* **{size.capitalize()}, dynamic regions {verdict} over {baseline} ones**, of {told} times the cycles.",
-        near >= far[-1],
-    )
+    told = listed(f"{mean:.3f}" for mean in (near, *far))
+    text = f"* **{size.capitalize()}, dynamic regions {verdict} over {baseline} ones**: {told}."
+    return said(text, near >= far[-1])
 
 
 def _batches(point: str) -> str:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import fmean, geometric_mean
 
-from experiments.distance.points import ATTENTION, CAMPAIGN, HOPS, MIXTURES
+from experiments.distance.points import ATTENTION, CAMPAIGN, EACH, HOPS, MEAN, MIXTURES, REQUESTS, SEEDS, SMALL
 from experiments.fabric.points import ARRANGEMENTS
+from experiments.fabric.scheduling import requests_of
 from experiments.fabric.tables import grid
 from experiments.rows import RESULTS, ROOT, Row
 from experiments.said import filled, laid_out, listed, said, span
@@ -22,37 +23,29 @@ WAYS = ("cycles", *(f"far{hop}" for hop in HOPS))
 HEADS = ("no distance", *(f"{hop} a step" for hop in HOPS))
 BASELINES: Sequence[str]
 *BASELINES, DYNAMIC = ARRANGEMENTS
-PAIRS = (
-    ("the fastest static tiles of Mixtral", "9 mixtral 32", "dynamic ones", "9 mixtral dynamic"),
-    ("those of Qwen3", "9 qwen 32", "dynamic ones", "9 qwen dynamic"),
-    ("shared regions", "12 static 32", "a region for each expert", "12 static 128"),
-    ("shared regions with dynamic tiles", "12 dynamic 32", "static ones", "12 static 32"),
-)
-"""Two mixtures each, by what they are called."""
+FULL = "full size"
 
 
 def page(results: Path) -> str:
     """The page, with all of its numbers from ``results``."""
     requests, mixtures = (CAMPAIGN.read(results, study) for study in (ATTENTION, MIXTURES))
-    gains = {baseline: [_gains(requests, baseline, way) for way in WAYS] for baseline in BASELINES}
-    return (
-        laid_out(
-            filled(
-                Path(__file__).with_name("page.md"),
-                hops=" or ".join(map(str, HOPS)),
-                answer=_answer(gains),
-                batches=len(gains[BASELINES[0]][0]),
-                gains=grid(["over dynamic", *HEADS], [[name, *map(_gain, each)] for name, each in gains.items()]),
-                costs=_shares(requests, [(hop, f"far{hop}", "cycles") for hop in HOPS]),
-                mixtures=_mixtures(mixtures),
-                mixed=_mixed(mixtures),
-                wires=_shares(requests, [(hop, f"wires{hop}", f"far{hop}") for hop in HOPS]),
-                steps=span((float(row[f"steps{hop}"]) for row in (*requests, *mixtures) for hop in HOPS), ".1f"),
-                most=max(int(row[f"most{hop}"]) for row in (*requests, *mixtures) for hop in HOPS),
-            )
-        )
-        + "\n"
+    sizes: dict[str, list[Row]] = {FULL: [], SMALL: []}
+    for row in requests:
+        sizes[SMALL if _batches(row["point"]) == SMALL else FULL].append(row)
+    text = filled(
+        Path(__file__).with_name("page.md"),
+        hops=" or ".join(map(str, HOPS)),
+        answer="\n".join(_answer(rows, size, baseline) for size, rows in sizes.items() for baseline in BASELINES),
+        each=EACH,
+        small=f"{SEEDS} batches of {REQUESTS} requests with {MEAN} rows in the mean, on the default fabric",
+        gains=_by_batches(requests),
+        costs=_shares(sizes, "far", "cycles"),
+        mixtures=_mixtures(mixtures),
+        wires=_shares(sizes, "wires", "far{}"),
+        steps=span((float(row[f"steps{hop}"]) for row in (*requests, *mixtures) for hop in HOPS), ".1f"),
+        most=max(int(row[f"most{hop}"]) for row in (*requests, *mixtures) for hop in HOPS),
     )
+    return laid_out(text) + "\n"
 
 
 def _kind(rows: Iterable[Row], kind: str) -> dict[str, Row]:
@@ -66,55 +59,57 @@ def _gains(rows: Sequence[Row], baseline: str, way: str) -> list[float]:
     return [int(other[batch][way]) / int(own[batch][way]) for batch in own]
 
 
-def _gain(gains: Sequence[float]) -> str:
-    return f"{geometric_mean(gains):.3f} ({span(gains)}), {sum(each > 1 for each in gains)}"
+def _answer(rows: Sequence[Row], size: str, baseline: str) -> str:
+    """What is left of the lead of dynamic regions over those of ``baseline``."""
+    near, *far = (geometric_mean(_gains(rows, baseline, way)) for way in WAYS)
+    verdict = "still win" if far[-1] > 1 else "lose what they win" if near > 1 else "do not win near or far"
+    told = listed(f"{mean:.3f}" for mean in (near, *far))
+    text = f"* **{size.capitalize()}, dynamic regions {verdict} over {baseline} ones**: {told}."
+    return said(text, near >= far[-1])
 
 
-def _answer(gains: Mapping[str, Sequence[Sequence[float]]]) -> str:
-    """What is left of the lead of dynamic regions."""
-    told = [
-        f"over {baseline} ones "
-        + listed(f"{geometric_mean(each):.2f} times ({head})" for head, each in zip(HEADS, found, strict=True))
-        for baseline, found in gains.items()
-    ]
-    means = [[geometric_mean(each) for each in found] for found in gains.values()]
-    return said(
-        f"**It wins, by less.** In the mean dynamic regions are faster {listed(told)}.",
-        all(mean > 1 for each in means for mean in each),
-        all(near > far for near, *_, far in means),
-    )
+def _batches(point: str) -> str:
+    """The batches that the one of a point is among."""
+    first = point.partition(" ")[0]
+    if first == SMALL:
+        return SMALL
+    return "Figure 15" if first.startswith("B=") else f"{requests_of(point)} requests"
 
 
-def _shares(rows: Sequence[Row], ratios: Sequence[tuple[int, str, str]]) -> str:
-    """A line per arrangement: how much more cycles one column has than another one."""
+def _by_batches(rows: Sequence[Row]) -> str:
+    """A line for each baseline and kind of batches."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(_batches(row["point"]), []).append(row)
+    lines = []
+    for baseline in BASELINES:
+        for name, own in groups.items():
+            gains = [_gains(own, baseline, way) for way in WAYS]
+            told = (f"{geometric_mean(each):.3f} ({span(each)}), {sum(gain > 1 for gain in each)}" for each in gains)
+            lines.append([f"{baseline}, {name}", f"{len(gains[0])}", *told])
+    return grid(["over dynamic", "batches", *HEADS], lines)
+
+
+def _shares(sizes: Mapping[str, Sequence[Row]], up: str, down: str) -> str:
+    """A line per arrangement: how much more cycles the columns that begin with ``up`` have than ``down``."""
     lines = []
     for kind in ARRANGEMENTS:
-        found = [[int(row[up]) / int(row[down]) - 1 for row in _kind(rows, kind).values()] for _, up, down in ratios]
-        lines.append([kind, *(f"{sum(each) / len(each):+.2%} ({max(each):+.2%})" for each in found)])
-    return grid(["arrangement", *(f"{hop} a step" for hop, *_ in ratios)], lines)
+        found = (
+            [int(row[f"{up}{hop}"]) / int(row[down.format(hop)]) - 1 for row in _kind(rows, kind).values()]
+            for rows in sizes.values()
+            for hop in HOPS
+        )
+        lines.append([kind, *(f"{fmean(each):+.2%} ({max(each):+.2%})" for each in found)])
+    return grid(["arrangement", *(f"{size}, {hop} a step" for size in sizes for hop in HOPS)], lines)
 
 
 def _mixtures(rows: Sequence[Row]) -> str:
     lines = [
-        [row["point"], row["units"], f"{int(row['cycles']):,}"]
+        [row["point"], f"{int(row['units']):,}", f"{int(row['cycles']):,}"]
         + [f"{int(row[way]) / int(row['cycles']) - 1:+.2%}" for way in WAYS[1:]]
         for row in rows
     ]
     return grid(["figure, tiles, and rows or regions", "units", "cycles", *HEADS[1:]], lines)
-
-
-def _mixed(rows: Sequence[Row]) -> str:
-    """Pairs of mixtures that do the same work."""
-    found = {row["point"]: row for row in rows}
-    return " ".join(
-        f"Cycles of {what} over those of {other}: "
-        + listed(
-            f"{int(found[one][way]) / int(found[two][way]):.3f} ({head})" for way, head in zip(WAYS, HEADS, strict=True)
-        )
-        + "."
-        for what, one, other, two in PAIRS
-        if found.keys() >= {one, two}
-    )
 
 
 if __name__ == "__main__":

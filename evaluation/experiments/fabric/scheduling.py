@@ -32,7 +32,7 @@ def gains(results: Path) -> dict[int, dict[str, list[float]]]:
     found: dict[int, dict[str, list[float]]] = {batch: {} for batch in ROOM}
     for batch in ROOM:
         traces = [
-            name.removesuffix(" dynamic") for name in cycles if name.endswith(" dynamic") and _requests(name) == batch
+            name.removesuffix(" dynamic") for name in cycles if name.endswith(" dynamic") and requests_of(name) == batch
         ]
         for baseline in BASELINES:
             if traces and all(f"{trace} {baseline}" in cycles for trace in traces):
@@ -40,7 +40,7 @@ def gains(results: Path) -> dict[int, dict[str, list[float]]]:
     return found
 
 
-def _requests(point: str) -> int:
+def requests_of(point: str) -> int:
     """Requests of a point called "conv_stdevDEVIATION_FIRST_LAST ..."."""
     first, last = point.partition(" ")[0].split("_")[-2:]
     return int(last) - int(first) + 1

@@ -18,7 +18,7 @@ from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.lowerings.elementwise import cast
 from step_torch.lowerings.shared import SharedUnits
 from step_torch.ragged import filled
-from step_torch.rounds import EveryLayer, KeptState
+from step_torch.rounds import IN_LAYER, EveryLayer, KeptState
 from step_torch.sampling import DRAWN
 from step_torch.sources import Sources
 
@@ -211,7 +211,8 @@ class DecodingLoops:
             stream = stream.zip(*done, name="row_and_states").item_of(0, name="row_kept")
         by_row = self.is_chunk and rows is None
         stream = sources.of_chunks(stream) if by_row else stream
-        goes_back, out = stream.partition(schedule["leaves"], targets=2, rank=int(by_row), name="row_out")
+        leaves = schedule["leaves"].buffered(4 * IN_LAYER) if by_row else schedule["leaves"]
+        goes_back, out = stream.partition(leaves, targets=2, rank=int(by_row), name="row_out")
         goes_back = goes_back if by_row else self._apart_in_chunk(goes_back, "rows_of_again")
         back.close(goes_back.assume_shape(back.type.shape))
         if self.is_chunk:

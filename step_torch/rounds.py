@@ -45,13 +45,13 @@ class EveryLayer(Sources):
 
     def __post_init__(self) -> None:
         by_row = self.first is not None and self.rows is None
-        room = self.chunk * (2 * IN_LAYER if by_row else 1) + 1  # all rows begin before the first one is done
+        room = self.chunk * (4 * IN_LAYER if by_row else 1) + 1  # all rows begin before the first one is done
         self.places = self.length if self.first is None else self.length.buffered(room)
         self.every = self.places.flatten(0, 1, name="length_of_row") if self.places.rank else self.places
         self.chunk_number, is_chunk = self.number, self.first is not None
         self.in_tiles, self.is_by_row = (is_chunk and (self.rows is None) is by_row for by_row in (False, True))
         if self.first is not None:
-            self.every, self.number = self.every.buffered(room), self.number.buffered(2 * IN_LAYER)
+            self.every, self.number = self.every.buffered(room), self.number.buffered((4 if by_row else 2) * IN_LAYER)
             self.chunk_number = self.number
             if self.is_by_row:
                 self.every = self.every.assume_shape(self.reference.shape)
@@ -96,7 +96,7 @@ class EveryLayer(Sources):
         """Rows wait for the last reader, while other chunks go on to the first one."""
         if self.first is None or not isinstance(value, Value) or value.layout.rows != self.rows:
             return value
-        return replace(value, stream=value.stream.buffered(2 * IN_LAYER * self.chunk if self.is_by_row else IN_LAYER))
+        return replace(value, stream=value.stream.buffered(3 * IN_LAYER * self.chunk if self.is_by_row else IN_LAYER))
 
     def for_rows(self, value: Value) -> Value:
         """The same for every row of a chunk."""

@@ -118,7 +118,9 @@ def _fixed(hash: int, units: int, channels: int) -> dict[str, tuple[Field, ...]]
         "memory_fault_high": _word(shown, "high half"),
         "cycles_low": _word(shown, "of the run, low half"),
         "cycles_high": _word(shown, "high half"),
-        "watchdog": _word(setting, f"cycles without movement after which a run fails; 0: never; {PATIENCE:,} at power-on", PATIENCE),
+        "watchdog": _word(
+            setting, f"cycles without movement after which a run fails; 0: never; {PATIENCE:,} at power-on", PATIENCE
+        ),
         "interrupt_enable": tuple(
             Field(name, setting, "whether it interrupts", at) for at, name in enumerate(interrupts)
         ),

@@ -208,7 +208,7 @@ class Host:
         assert not int(self.dut.interrupt.value), "an interrupt was cleared, and stays"
         return found
 
-    async def reset(self, patience: int = 2_000) -> None:
+    async def reset(self, patience: int = 10_000) -> None:
         """End a run, and wait until memory owes nothing to it."""
         await self.write("control", 2)
         for _ in range(patience):

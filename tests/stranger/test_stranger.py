@@ -104,7 +104,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param((program, simulator, period), name, marks=marks)
 
 
-@pytest.mark.parametrize(("built", "name"), cases(), indirect=["built"])
+@pytest.mark.parametrize(("built", "name"), [*cases()], indirect=["built"])
 def test_a_board_on_the_bench_of_a_stranger(built: Any, name: str) -> None:
     runner, work, simulator, top = built
     results = runner.test(

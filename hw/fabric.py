@@ -133,7 +133,7 @@ def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) ->
 
 def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Netlist) -> PlacedChannel:
     producer, (consumer, port) = components[edge.producer[0]], edge.consumer
-    capacity = edge.depth + getattr(producer, "in_flight", 0) + netlist.on_the_way(edge)
+    capacity = netlist.slots(edge) + getattr(producer, "in_flight", 0)
     spare = components[consumer].spare(port) if hasattr(components[consumer], "spare") else 0
     legal = re.sub(r"\W", "_", edge.name)
     ends = (netlist.graph.nodes[name] for name in (edge.producer[0], consumer))

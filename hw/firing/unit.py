@@ -107,7 +107,7 @@ class FiringRule(abc.ABC):
 
 
 class Unit(Parametric):
-    """A rule made hardware; ``depth`` of the channel behind its output matters where tokens have times of their own."""
+    """A rule made hardware; ``depth``, where tokens have times of their own: slots of the channel behind its output."""
 
     firing = Firing
     """Class to which the rule describes its firing."""

@@ -156,8 +156,8 @@ def translated(node: Node, netlist: Netlist) -> Unit:
     if declared.applied is not None:
         reads = any(each.items for each in rule.writes)
         rule = replace(Applying.of(*given), datapath=datapath_of(node, netlist) if reads else None)
-    depths = [behind.depth for behind in netlist.outputs(node) if behind is not None]
-    return Unit(rule, max(depths) if rule.is_stamped else 0)
+    slots = [netlist.slots(behind) for behind in netlist.outputs(node) if behind is not None]
+    return Unit(rule, max(slots) if rule.is_stamped else 0)
 
 
 def _plain(value: Any, link_bytes: int) -> Any:

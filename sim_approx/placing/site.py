@@ -57,7 +57,7 @@ class PlacedFabric:
         self.outputs, self.arrivals = dict[str, list[Token]](), dict[str, list[int]]()
         self.channels = [
             Channel(
-                each.depth + netlist.on_the_way(each),
+                netlist.slots(each),
                 each.index,
                 netlist.lag(each),
                 netlist.gathering(each),

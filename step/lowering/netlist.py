@@ -170,9 +170,9 @@ class Netlist:
         """Values besides its depth for which ``channel`` has places: that of which narrower words are still read."""
         return int(self.words(channel, channel.consumer[0]) > self.words(channel, channel.producer[0]))
 
-    def on_the_way(self, channel: Channel) -> int:
-        """Slots of ``channel`` for its hops."""
-        return slots_on_the_way(channel.hops, self.words(channel))
+    def slots(self, channel: Channel) -> int:
+        """Slots of ``channel``: its depth, and those for its hops."""
+        return channel.depth + slots_on_the_way(channel.hops, self.words(channel))
 
     def lag(self, channel: Channel) -> int:
         """Cycles that tokens are seen in ``channel`` later than others: it has hops, words are in block RAM, or narrow

@@ -69,7 +69,7 @@ def _load(found: Amounts, netlist: Netlist, node: Node, behind: Channel) -> None
 def channel(netlist: Netlist, each: Channel, in_flight: int) -> Amounts:
     """The amounts of a channel, with so many slots ``in_flight`` besides its depth: rings of headers and of words, and
     registers on the way."""
-    found, depth = Amounts(), each.depth + in_flight + netlist.on_the_way(each)
+    found, depth = Amounts(), netlist.slots(each) + in_flight
     written, read = (word_width(netlist, each, link) for link in netlist.widths(each))
     found.one("channel", place_bits=(depth - 1).bit_length())
     found.shallow(header_bits(netlist, each), depth)

@@ -58,7 +58,7 @@ def test_a_channel_has_slots_for_both_ways(graph: Graph) -> None:
     x = graph.source("x", Tile(BF16, 1, 8), [3])
     x.map(Cast(BF16), name="cast").sink("y")
     netlist = lower(graph, FabricConfig(link_bytes=8, hop=5))
-    assert [netlist.on_the_way(each) for each in netlist.channels] == [5, 5]
+    assert [netlist.slots(each) for each in netlist.channels] == [2 + 5, 2 + 5]
     assert [netlist.lag(each) for each in netlist.channels] == [5, 5]
 
 

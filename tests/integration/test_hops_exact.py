@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from dynamic import Rows
 from far import far
 from farm import farm
 from random_programs.together import check_rtl
 from scenarios import SCENARIOS
 from test_exact import check
 
+from step.functions import Reciprocal
+from step.language.dtypes import BF16, FP32
 from step.programs.program import load_program
 
 pytestmark = pytest.mark.large
@@ -30,6 +33,13 @@ def test_scenarios(first: int) -> None:
 @pytest.mark.parametrize("name", ["softmax.py", "recirculate.py", "attention.py:small"])
 def test_examples(name: str, seed: int) -> None:
     check(far(load_program(f"{EXAMPLES}/{name}"), seed))
+
+
+def test_as_many_tokens_wait_for_their_times_as_a_channel_with_hops_has_slots() -> None:
+    rows = Rows(3, FP32)
+    rows.given().map(Reciprocal(out=BF16)).sink("y")
+    rows.inputs["x"] = [each[:1] for each in rows.inputs["x"]]  # small tiles follow each other at once
+    rows.checked(link_bytes=8, stages=4, dynamic_rows=16, hop=24)
 
 
 @pytest.mark.slow

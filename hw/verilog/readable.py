@@ -88,16 +88,20 @@ class _Body:
         """A temporary that is a signal, a part or a constant is not there; one that a signal is has that name."""
         aliases = {name: value for name, value in self.assigned.items() if TEMPORARY.fullmatch(name)}
         aliases = {name: value for name, value in aliases.items() if _ALIAS.fullmatch(value)}
+        kept = set[str]()
 
         def meant(match: re.Match[str]) -> str:
             name, part = match[1], match[2]
             if name not in aliases:
                 return match[0]
             found = _SIGNAL.sub(meant, aliases[name])
-            return match[0] if part and not found.isidentifier() else found + (part or "")
+            if part and not found.isidentifier():  # a part of a part, or of a constant
+                kept.add(name)
+                return match[0]
+            return found + (part or "")
 
         self._change(lambda text: _SIGNAL.sub(meant, text))
-        self.assigned = {name: value for name, value in self.assigned.items() if name not in aliases}
+        self.assigned = {name: value for name, value in self.assigned.items() if name not in aliases or name in kept}
         names = dict[str, str]()
         for name, value in sorted(self.assigned.items(), key=lambda each: natural(each[0])):
             line, itself = self.declared.get(value, ""), self.declared.get(name, "  wire ")

@@ -30,6 +30,27 @@ DECLARED = re.compile(
 UNNAMED = re.compile(r"n\d+|_\d+_")
 
 
+CONSTANT = """\
+module sample (
+  output wire low,
+  output wire [3:0] whole
+);
+  wire [1:0] n1;
+  wire [1:0] n2;
+  assign n1 = 2'h2;
+  assign n2 = n1;
+  assign low = n2[0];
+  assign whole = { n1, n2 };
+endmodule
+"""
+
+
+def test_a_part_of_a_constant_has_its_value() -> None:
+    text = readable(CONSTANT)
+    (name,) = re.findall(r"assign low = (\w+)\[0\];", text)
+    assert f"assign {name} = 2'h2;" in text and "assign whole = { 2'h2, 2'h2 };" in text
+
+
 @pytest.mark.parametrize("example", ["moe_simple.py:small", "softmax.py", "recirculate.py"])
 def test_wires_have_names(example: str) -> None:
     """At least four of five."""

@@ -80,7 +80,9 @@ class ElaboratedFabric:
         """The operators of each module, with their lines in the program."""
         found = dict[str, list[str]]()
         for each in self.units:
-            found.setdefault(each.component.module_name, []).append(each.node.describe())
+            node = each.node
+            told = f"{node.operator.name} {node.name} ({node.location})"
+            found.setdefault(each.component.module_name, []).append(told)
         return found
 
     @property

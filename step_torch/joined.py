@@ -24,7 +24,7 @@ OP = "step.quantized_linear.default"
 
 
 @dataclass(frozen=True)
-class Share:
+class SharedProduct:
     """Product of ``node``, of a ``weight`` [columns, depth] of so many ``bits`` with ``scales`` [columns, groups]."""
 
     node: TorchNode
@@ -88,7 +88,7 @@ class Joined:
     so many ``units`` take by turns."""
 
     place: int
-    shares: Sequence[Share]
+    shares: Sequence[SharedProduct]
     size: int
     units: int
 

@@ -11,7 +11,7 @@ from cosim.testbench.axi import axi_memory
 from cosim.testbench.data import hex_lines
 from cosim.testbench.fabric import hint_line
 from hw.registers.block import AXIL
-from hw.verilog.structure import Names
+from hw.verilog.structure import EdgeNames
 from step.host.texts import filled
 from step.lowering.arrival import arrival
 
@@ -56,7 +56,7 @@ def bench_text(tables: Tables, places: Sequence[PlacedImage], megahertz: Sequenc
     design, addresses = tables.design, tables.addresses
     bus, top, base = design.board.bus, design.top, places[0].address
     words = (places[-1].end - base) // bus.bytes
-    names, default = top.names, Names()
+    names, default = top.names, EdgeNames()
     memory, nets = axi_memory(top, words, base)
     registers = f"{names.slave}_"
     own = {each: AXIL + each.removeprefix(registers) for each in top.ports if each.startswith(registers)}

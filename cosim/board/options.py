@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hw.registers.wrapper import DEFAULT
-from hw.verilog.structure import Names
+from hw.verilog.structure import EdgeNames
 from step.lowering.bus import BusConfig
 
 BASE = 0x8000_0000
@@ -28,7 +28,7 @@ class Options:
     base: int | None = None
     initial_values: bool = True
     bus_mhz: float | None = None
-    names: Names = DEFAULT
+    names: EdgeNames = DEFAULT
     tlast: int = 0
     package: str = "axi"
 

@@ -12,12 +12,12 @@ from cosim.board.constraints import TEXTS
 from cosim.board.options import Options
 from cosim.board.tables import Tables
 from hw.registers.block import address_bits
-from hw.verilog.structure import Names, Structure, interfaces_of
+from hw.verilog.structure import EdgeNames, Structure, interfaces_of
 from step.errors import InputError, expect
 from step.host.texts import filled
 from step.lowering.registers import WORD
 
-KERNEL = Names("ap_clk", "ap_rst_n", "ap_clk_2", "ap_rst_n_2", "s_axi_control", low=True, bare=True)
+KERNEL = EdgeNames("ap_clk", "ap_rst_n", "ap_clk_2", "ap_rst_n_2", "s_axi_control", low=True, bare=True)
 """Names that Vitis knows clocks, resets and registers of a kernel by."""
 
 U55C, PYNQ_Z2 = "xcu55c-fsvh2892-2L-e", "xc7z020clg400-1"

@@ -60,7 +60,7 @@ class Counts:
 
     @classmethod
     def of(cls, text: str) -> Counts:
-        """Counted in ``text``, which is as `hw.verilog.convert` writes it."""
+        """Counted in ``text``, which is as `hw.verilog.convert` writes it without names."""
         widths = {name: int(high or 0) + 1 for high, name in _DECLARED.findall(text)}
         bits: Counter[str] = Counter()
         for indent, assign, name, high, low, how, value in _ASSIGNED.findall(text):
@@ -139,7 +139,7 @@ def _counted(program: Netlist) -> tuple[ElaboratedFabric, dict[str, Counts]]:
     """The fabric, and the counts of every module with all that it instantiates."""
     check_synthesisable(program)
     fabric = elaborate(program)
-    library = ModuleLibrary(generic=False)
+    library = ModuleLibrary(generic=False, named=False)
     library.require_all(fabric.structure)
     texts = library.texts()
 

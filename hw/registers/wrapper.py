@@ -12,7 +12,7 @@ from hw.dma.wiring import FABRIC_RESET
 from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
 from hw.registers.run_control import RunControl
 from hw.verilog.modules import flat_ports
-from hw.verilog.structure import Names, Structure, Written
+from hw.verilog.structure import EdgeNames, Structure, Written
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
@@ -39,7 +39,7 @@ _READ = {
 }
 """Ports of the program behind its masters that end at registers and control."""
 
-DEFAULT, LOW_RESETS = Names(), Names(reset="rst_n", bus_reset="bus_rst_n", low=True)
+DEFAULT, LOW_RESETS = EdgeNames(), EdgeNames(reset="rst_n", bus_reset="bus_rst_n", low=True)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def board_design(
     streams: bool = False,
     initial_values: bool = True,
     packets: int = 0,
-    names: Names = DEFAULT,
+    names: EdgeNames = DEFAULT,
 ) -> BoardDesign:
     """The module ``fabric_NAME_board``, with an AXI4-Lite slave ``s_axil_``, ``interrupt``, buses and streams.
 
@@ -85,7 +85,7 @@ def board_design(
     return BoardDesign(fabric, files, board, registers, top)
 
 
-def _top(name: str, inner: Structure, slave: Structure, board: BoardPlan, names: Names) -> Structure:
+def _top(name: str, inner: Structure, slave: Structure, board: BoardPlan, names: EdgeNames) -> Structure:
     """Wires are called ``run_`` from the control, ``set_`` from the registers, and else as the inner ports are."""
     top, control = Structure(name, names=names), RunControl()
     own = {"clk": names.clock, "rst": names.active(names.reset)}

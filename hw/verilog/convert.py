@@ -82,10 +82,13 @@ class ModuleLibrary:
     """Collects the distinct components of a design and gives their texts.
 
     ``generic``: those that differ in numbers alone are one module with parameters; else each has a text of its own.
+    ``named``: wires are few and have names; else there is one for each operator, as what counts these wants it.
     """
 
-    def __init__(self, directory: Path | None = None, *, initial_values: bool = True, generic: bool = True) -> None:
-        self._initial_values, self.generic = initial_values, generic
+    def __init__(
+        self, directory: Path | None = None, *, initial_values: bool = True, generic: bool = True, named: bool = True
+    ) -> None:
+        self._initial_values, self.generic, self._named = initial_values, generic, named
         self._directory = (directory or cache_directory()) / "verilog"
         self._components: dict[str, Parametric] = {}
         self._used: list[str] = []
@@ -127,7 +130,7 @@ class ModuleLibrary:
         if elaborated:
             progress(f"writing Verilog: {len(elaborated):,} modules through Yosys")
         sized = {name for name in elaborated if self._components[name].variables}
-        texts = to_verilog({name: text for name, (text, _) in elaborated.items()}, sized)
+        texts = to_verilog({name: text for name, (text, _) in elaborated.items()}, sized, named=self._named)
         for name, (_, children) in elaborated.items():
             component = self._components[name]
             found[name] = ModuleText.of(component, with_parameters(component, texts[name]), children=children)
@@ -149,7 +152,8 @@ class ModuleLibrary:
 
     def _file(self, component: Parametric) -> str:
         what = (type(component).__module__, type(component).__qualname__, component.key)
-        made = (source_digest("verilog"), repr(tool_versions()), repr(self._initial_values), repr(self.generic))
+        chosen = (self._initial_values, self.generic, self._named)
+        made = (source_digest("verilog"), repr(tool_versions()), *map(repr, chosen))
         key = "\n".join([component.module_name, *what, *made])
         return f"{component.module_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
 
@@ -183,11 +187,11 @@ _MODULE = re.compile(r"^module (\w+)\(.*?^endmodule$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"^module \\(\w+)$", re.MULTILINE)
 
 
-def to_verilog(modules: dict[str, str], sized: Container[str] = ()) -> dict[str, str]:
+def to_verilog(modules: dict[str, str], sized: Container[str] = (), *, named: bool = True) -> dict[str, str]:
     """SystemVerilog of modules given as RTLIL, by name; one call of Yosys.
 
     Submodules that are not shared come with the module that they are part of. Names of wires of those that are
-    ``sized`` tell no numbers, for which there will be parameters.
+    ``sized`` tell no numbers, for which there will be parameters; ``named`` is as of `ModuleLibrary`.
     """
     if not modules:
         return {}
@@ -198,7 +202,8 @@ def to_verilog(modules: dict[str, str], sized: Container[str] = ()) -> dict[str,
     with caching_tools():
         written = str(yosys().run(["-q", "-"], "\n".join(script), ignore_warnings=True))
     texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(written)}
-    return {
-        name: "\n".join(readable(texts[each], numbers=name not in sized) for each in _NAMED.findall(text))
-        for name, text in modules.items()
-    }
+    found = dict[str, str]()
+    for name, text in modules.items():
+        own = [texts[each] for each in _NAMED.findall(text)]
+        found[name] = "\n".join(readable(each, numbers=name not in sized) for each in own) if named else "\n".join(own)
+    return found

@@ -32,7 +32,7 @@ _COMPARED = {"==", "!=", "<", "<=", ">", ">="}
 _JOINED = {"&", "|", "^"}
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What an expression is: ``TRUTH`` is one bit anywhere, ``BIT`` one of one-bit operands, ``MODULAR`` has the same
     low bits in a wider place."""
 
@@ -42,7 +42,7 @@ class Kind(Enum):
     OTHER = auto()
 
 
-_ONE_BIT = {Kind.TRUTH, Kind.BIT}
+_ONE_BIT = {ValueKind.TRUTH, ValueKind.BIT}
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Expression:
 
     text: str
     terms: int
-    kind: Kind
+    kind: ValueKind
     sign: str = ""
 
 
-class Folding:
+class WireFolding:
     """Expressions for the temporaries that ``assigned`` has, of which the rest of a module makes ``uses``.
 
     ``widths`` of all signals are as they are declared, ``""`` for one bit; memories have none.
@@ -75,43 +75,51 @@ class Folding:
         """The value ``text`` of a signal of ``width`` with others put in."""
         if found := CHOICE.fullmatch(text):
             parts = self._put([(found[1], _ONE_BIT, ""), *((each, None, width) for each in found.group(2, 3))])
-            return Expression("{} ? {} : {}".format(*(each.text for each in parts)), _terms(parts), Kind.MODULAR)
+            return Expression("{} ? {} : {}".format(*(each.text for each in parts)), _terms(parts), ValueKind.MODULAR)
         if found := UNARY.fullmatch(text):
             sign, operand = found.groups()
             narrow = sign in "!~" and self._is_bit(operand)
             parts = self._put([(operand, _ONE_BIT if narrow else set(), "")], sign)
-            kind = Kind.MODULAR if sign in "~-" else Kind.TRUTH
+            kind = ValueKind.MODULAR if sign in "~-" else ValueKind.TRUTH
             return Expression(
                 sign + parts[0].text,
                 _terms(parts),
-                Kind.BIT if sign == "~" and narrow else kind,
+                ValueKind.BIT if sign == "~" and narrow else kind,
                 sign if sign in "~!" else "",
             )
         if found := BINARY.fullmatch(text):
             first, sign, second = found.groups()
             bits = sign in _JOINED and not width and self._is_bit(first) and self._is_bit(second)
-            inside = _ONE_BIT if bits or sign in ("&&", "||") else set[Kind]()
+            inside = _ONE_BIT if bits or sign in ("&&", "||") else set[ValueKind]()
             parts = self._put([(first, inside, ""), (second, inside, "")], sign if bits else "")
             truth, modular = sign in {*_COMPARED, "&&", "||"}, sign in {"+", "-", "*", *_JOINED}
-            kind = Kind.BIT if bits else Kind.TRUTH if truth else Kind.MODULAR if modular else Kind.OTHER
+            kind = (
+                ValueKind.BIT
+                if bits
+                else ValueKind.TRUTH
+                if truth
+                else ValueKind.MODULAR
+                if modular
+                else ValueKind.OTHER
+            )
             return Expression(f"{parts[0].text} {sign} {parts[1].text}", _terms(parts), kind, sign)
-        return Expression(text, len(re.findall(r"[\w'\[:\]]+", text)), Kind.OTHER)
+        return Expression(text, len(re.findall(r"[\w'\[:\]]+", text)), ValueKind.OTHER)
 
-    def _put(self, operands: list[tuple[str, set[Kind] | None, str]], sign: str = "") -> list[Expression]:
+    def _put(self, operands: list[tuple[str, set[ValueKind] | None, str]], sign: str = "") -> list[Expression]:
         """Operands of ``sign`` with what may be put in for them: of the kinds, or (None) all that is as wide."""
         put = [self._operand(*each, sign) for each in operands]
         while _terms(put) > MOST_TERMS and any(each.terms > 1 for each in put):
             longest = max(range(len(put)), key=lambda place: put[place].terms)
-            put[longest] = Expression(operands[longest][0], 1, Kind.OTHER)
+            put[longest] = Expression(operands[longest][0], 1, ValueKind.OTHER)
         return put
 
-    def _operand(self, text: str, kinds: set[Kind] | None, width: str, sign: str = "") -> Expression:
-        itself = Expression(text, 1, Kind.OTHER)
+    def _operand(self, text: str, kinds: set[ValueKind] | None, width: str, sign: str = "") -> Expression:
+        itself = Expression(text, 1, ValueKind.OTHER)
         if text not in self._assigned or "$signed" in self._assigned[text]:
             return itself
         found = self.of(text)
         wanted = found.kind in kinds if kinds is not None else self._widths.get(text) == width
-        if not wanted or not self._goes(text, found) or (kinds is None and found.kind is Kind.OTHER):
+        if not wanted or not self._goes(text, found) or (kinds is None and found.kind is ValueKind.OTHER):
             return itself
         plain = found.sign in ("~", "!") and _PLAIN.fullmatch(found.text[1:]) and sign not in ("~", "!")
         text = found.text if plain or found.sign == sign in _JOINED else f"({found.text})"
@@ -143,7 +151,7 @@ class Folding:
         if name not in self._assigned or self._uses[name] != 1 or "$signed" in self._assigned[name]:
             return text
         found = self.of(name)
-        low = _LOW.fullmatch(text) is not None and found.kind is Kind.MODULAR
+        low = _LOW.fullmatch(text) is not None and found.kind is ValueKind.MODULAR
         if low:  # constants of choices are as wide as what is assigned
             bits = int(text.partition("[")[2].partition(":")[0].removesuffix("]")) + 1
             return re.sub(r"\b\d+'h0\b(?= :|$)", f"{bits}'h0", found.text)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from hw.verilog.folding import TEMPORARY, Folding
+from hw.verilog.folding import TEMPORARY, WireFolding
 from hw.verilog.wire_names import WireNames, natural
 
 _PORT = re.compile(r"^  (input|output) (?:wire|reg) (\[[^]]+\] )?(\w+)", re.MULTILINE)
@@ -34,7 +34,7 @@ MOST_PARTS = 8
 def readable(text: str, *, numbers: bool = True) -> str:
     """The ``text`` of a module as `laid_out` gives it. Only with ``numbers`` names of wires may tell constants."""
     head, body = text.removesuffix("endmodule\n").split("\n);\n", maxsplit=1)
-    module = _Body(body, {port[3]: port[2] or "" for port in _PORT.finditer(head)})
+    module = _ModuleBody(body, {port[3]: port[2] or "" for port in _PORT.finditer(head)})
     for step in (
         *(module.without_aliases, module.with_fields, module.without_next_values, module.without_unread),
         *(module.folded, module.without_parts, module.without_unread, module.with_parts),
@@ -45,7 +45,7 @@ def readable(text: str, *, numbers: bool = True) -> str:
     return f"{head}\n);\n{''.join(module.written())}endmodule\n"
 
 
-class _Body:
+class _ModuleBody:
     """``declared`` signals, what is ``assigned``, and all else in ``chunks``; ``widths`` has no memories."""
 
     def __init__(self, body: str, ports: dict[str, str]) -> None:
@@ -172,7 +172,7 @@ class _Body:
     def folded(self) -> None:
         """Expressions in the places of temporaries."""
         temporary = {name: value for name, value in self.assigned.items() if TEMPORARY.fullmatch(name)}
-        folding = Folding(temporary, self.widths, self._uses())
+        folding = WireFolding(temporary, self.widths, self._uses())
         self.assigned = {
             name: folding.of(name).text
             if name in temporary

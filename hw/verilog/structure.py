@@ -32,7 +32,7 @@ _BUS = "m_axi"
 
 
 @dataclass(frozen=True)
-class Names:
+class EdgeNames:
     """Names at the edge of a module: clock and reset, those of buses with a clock of their own, and the registers.
 
     ``low``: resets are active low. ``bare``: there is no port but those of interfaces.
@@ -78,7 +78,7 @@ class Structure:
     wires: dict[str, int] = field(default_factory=dict)
     ports: dict[str, tuple[str, int]] = field(default_factory=dict)
     gathered: dict[str, list[str]] = field(default_factory=dict)
-    names: Names = Names()
+    names: EdgeNames = EdgeNames()
 
     @property
     def all_ports(self) -> dict[str, tuple[str, int]]:

@@ -31,7 +31,7 @@ from step.functions import (
 )
 from step.functions.dequantize import Bits
 from step_torch.importing import Importer
-from step_torch.joined import ColumnsOf, Joined, Share, of_same_rows
+from step_torch.joined import ColumnsOf, Joined, SharedProduct, of_same_rows
 from step_torch.layouts import TensorAxis, Value, blocks, whole
 from step_torch.loops import looped
 from step_torch.lowerings.elementwise import alongside
@@ -71,9 +71,9 @@ class SharedUnits:
         self.tiles, self.fed_rows = dict[tuple[str, Joined], list[np.ndarray]](), dict[int, tuple[Value, Stream]]()
         self.results = self._placed(turns.flatten(0, 1, name=self._name("turn")))
 
-    def _share(self, node: TorchNode) -> Share:
+    def _share(self, node: TorchNode) -> SharedProduct:
         weight, scales = (self.at.values[each.name] for each in node.args[1:3])
-        return Share(node, weight, scales, node.args[4] if len(node.args) > 4 else 8)
+        return SharedProduct(node, weight, scales, node.args[4] if len(node.args) > 4 else 8)
 
     def _name(self, kind: str) -> str:
         return self.at.free(f"shared_{kind}")
@@ -83,7 +83,7 @@ class SharedUnits:
         most = self.at.tiling.most_columns
         return (each for each in range(most, most // 2, -1) if each * self.kind.bits % 8 == 0)
 
-    def _joined(self, same: Sequence[Sequence[Share]], size: int) -> list[Joined]:
+    def _joined(self, same: Sequence[Sequence[SharedProduct]], size: int) -> list[Joined]:
         return [Joined(place, each, size, self.units) for place, each in enumerate(same)]
 
     @staticmethod

@@ -74,11 +74,11 @@ def test_channels_get_hops_and_arithmetic_stages(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("path", [("exp",), ("x",), ("channel x",), ("channel x", "exp")])
 def test_a_path_that_nothing_cuts_is_told(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exponential has five cuts at most, a source none; a channel has two hops at most."""
+    """The exponential has six cuts at most, a source none; a channel has two hops at most."""
     clocked(monkeypatch, lambda fabric: (200.0, ()), lambda fabric: (90.0, path))
     found = close(chain(), Ecp5(), 100)
     assert found.missed == "chain has 90.0 of 100 MHz, from first to last"
-    assert found.program.fabric.stages == (5 if "exp" in path else 4)
+    assert found.program.fabric.stages == (6 if "exp" in path else 4)
     assert found.program.fabric.hops == ({"x": 2} if "channel x" in path else {})
 
 

@@ -257,7 +257,7 @@ def test_the_link_limits_a_matmul(how: str, link: int, interval: int) -> None:
 
 def test_nothing_has_a_register_for_every_bit_of_a_tile() -> None:
     """There are registers for what the lanes work on, and memories for tiles, of which the right one is there once."""
-    library = ModuleLibrary()
+    library = ModuleLibrary(named=False)
     library.require(Case(16, 16, 16, "map", fabric(64, 64)).path())
     texts = library.texts()
     stems = ("matmul_", "assembly", "corner_turn")

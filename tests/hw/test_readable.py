@@ -17,7 +17,7 @@ from hw.design.emit import emit
 from hw.fabric import elaborate
 from hw.verilog import regions
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.folding import Folding
+from hw.verilog.folding import WireFolding
 from hw.verilog.readable import readable
 from step.language.graph import Graph
 from step.lowering.netlist import lower
@@ -170,7 +170,7 @@ def test_a_module_is_folded_where_widths_allow_it() -> None:
 def test_what_is_put_into_an_expression(value: str, width: str, folded: str) -> None:
     assigned = {"n1": "a == b", "n2": "~ c", "n3": "a + b", "n4": "$signed(a) + $signed(b)"}
     widths = {"a": "[3:0] ", "b": "[3:0] ", "c": "", "n1": "", "n2": "", "n3": "[3:0] ", "n4": "[3:0] "}
-    assert Folding(assigned, widths, Counter([*assigned])).expression(value, width).text == folded
+    assert WireFolding(assigned, widths, Counter([*assigned])).expression(value, width).text == folded
 
 
 CASES = """\

@@ -125,7 +125,7 @@ def test_the_best_row_and_its_program(spec: str) -> None:
     )
     assert str(caught.value) == f"a row has no measure 'cycle'; did you mean 'cycles'? there are {known}"
     refused = next(row for row in found.rows if row.status == "refused")
-    with pytest.raises(StepError, match="stages must be at most 4, not 9"):
+    with pytest.raises(StepError, match="stages must be at most 8, not 9"):
         refused.program()
 
 

@@ -91,7 +91,7 @@ def emit(
     files = {each.file: used_as(each.text, uses.get(each.name, ())) for each in modules.values()}
     top = f"{fabric.structure.name}.sv"
     structures, places = in_regions(fabric.structure)
-    files |= {f"regions/{each.name}.sv": top_text(each) for each in structures[1:]}
+    files |= {f"regions/{each.name}.sv": f"// Region: part of {top}.\n{top_text(each)}" for each in structures[1:]}
     files[top] = top_text(structures[0])
     files |= {each.name: each.read_text() for each in (WAIVERS, SLANG)}
     cpp = SOURCES if any(module.model for module in modules.values()) else ()

@@ -130,7 +130,9 @@ def test_what_is_emitted_is_for_people() -> None:
     assert "/" not in top
     for file in modules:
         text = design.files[file]
-        assert re.fullmatch(r"(arithmetic|channels|firing|functions|memory|regions|units)/[a-z][a-z0-9_]{0,59}\.sv", file)
+        assert re.fullmatch(
+            r"(arithmetic|channels|firing|functions|memory|regions|units)/[a-z][a-z0-9_]{0,59}\.sv", file
+        )
         head = text.partition("module ")[0]
         assert re.match(r"// [A-Z]\w+: ", head) and not REPR.search(head), head
         assert re.search(rf"^module {file.partition('/')[2].removesuffix('.sv')} #?\($", text, re.MULTILINE)

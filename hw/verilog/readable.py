@@ -11,13 +11,14 @@ from hw.verilog.wire_names import WireNames, natural
 
 _PORT = re.compile(r"^  (input|output) (?:wire|reg) (\[[^]]+\] )?(\w+)", re.MULTILINE)
 _DECLARED = re.compile(r"  (?:wire|reg) (signed )?(\[[^]]+\] )?(\w+)( = \S+)?;\n")
-_ASSIGNED = re.compile(r"  assign (.+?) = (.+);\n")
+_ASSIGNED = re.compile(r"  assign ([^{].*?) = (.+);\n")
 _CHUNK = re.compile(r"^(?=  (?!end\b)(?:\w|\(\*))", re.MULTILINE)
 _MEMORY = re.compile(r"^(  reg (?:\[[^]]+\] )?\w+) \[(\d+):0\];")
 _ALIAS = re.compile(r"([A-Za-z_]\w*)(\[[^][]+\])?|\d+'[hdb]\w+")
 _SIGNAL = re.compile(r"(?<![\w.$'])([A-Za-z_]\w*)(\[[^][]+\])?(?!\S* <?= )")
 _WORD = re.compile(r"(?<![\w.$'])[A-Za-z_]\w*")
 _REGISTER = re.compile(r"  always_ff @\(posedge clk\)\n    (\w+) <= (\w+);\n")
+_DRIVEN = re.compile(r"^ +(\w+)(?:\[\S+\])? <?= ", re.MULTILINE)
 _TARGET = re.compile(r"^ +(\w+)(?:\[\S+\])? = ", re.MULTILINE)
 _NEVER = re.compile(
     r"^( *)if \(1'h0\) begin\n(?:\1 .*\n)*\1end(?: else begin\n((?:\1 .*\n)*)\1end\n|\n| else (?=if))", re.MULTILINE
@@ -41,6 +42,7 @@ def readable(text: str, *, numbers: bool = True) -> str:
     ):
         step()
     taken = {*module.widths, *_WORD.findall("".join(module.chunks))}  # variables of blocks, too
+    assert not (lost := module.undriven()), f"{lost} have no driver any more"
     module.rename(WireNames(module.assigned, module.chunks, taken, numbers=numbers).names)
     return f"{head}\n);\n{''.join(module.written())}endmodule\n"
 
@@ -68,6 +70,13 @@ class _ModuleBody:
     def _uses(self) -> Counter[str]:
         """How often each signal is in a value or a chunk."""
         return Counter(word for text in (*self.assigned.values(), *self.chunks) for word in _WORD.findall(text))
+
+    def undriven(self) -> set[str]:
+        """Wires that nothing drives."""
+        driven = {each.partition("[")[0] for each in self.assigned}
+        for chunk in self.chunks:  # an instance, or an assignment to several, may drive all that it names
+            driven.update((_DRIVEN if chunk.startswith("  always") else _WORD).findall(chunk))
+        return {name for name, line in self.declared.items() if "  wire " in line} - driven
 
     def _change(self, change: Callable[[str], str]) -> None:
         self.assigned = {name: change(value) for name, value in self.assigned.items()}

@@ -45,6 +45,35 @@ endmodule
 """
 
 
+SEVERAL = """\
+module sample (
+  input wire [3:0] a,
+  output wire [3:0] whole
+);
+  wire [3:0] n1;
+  wire [1:0] n2;
+  assign n2 = a[1:0] + a[3:2];
+  assign { n1[3], n1[1] } = n2;
+  assign { n1[2], n1[0] } = { a[0], a[3] };
+  assign whole = n1 + 1'h1;
+endmodule
+"""
+
+
+def test_parts_that_are_assigned_together() -> None:
+    text = readable(SEVERAL)
+    (name,) = re.findall(r"assign whole = (\w+) \+ 1'h1;", text)
+    assert (
+        f"assign {{ {name}[2], {name}[0] }} = {{ a[0], a[3] }};" in text
+        and f"assign {{ {name}[3], {name}[1] }} =" in text
+    )
+
+
+def test_a_wire_without_a_driver_is_refused() -> None:
+    with pytest.raises(AssertionError, match=r"\{'n2'\} have no driver any more"):
+        readable(CONSTANT.replace("  assign n2 = n1;\n", ""))
+
+
 def test_a_part_of_a_constant_has_its_value() -> None:
     text = readable(CONSTANT)
     (name,) = re.findall(r"assign low = (\w+)\[0\];", text)

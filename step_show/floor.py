@@ -12,7 +12,7 @@ WIDEST = 6.0
 """Width in points of the line that most channels share, or as many as there are tracks."""
 
 COLOURS = {PRODUCT: GREEN, VECTOR: SKY, MEMORY: PURPLE, TRANSFER: BLACK}
-"""Of places for a kind of unit, behind them."""
+"""Colours of places for a kind of unit, behind them."""
 
 
 def crowd(placement: Placement) -> str:

@@ -20,7 +20,7 @@ from step.errors import InputError
 from step_torch.calling import calling
 
 CLOSE = 1e-3
-"""How far from integers steps may be: a layer that unpacks in float32 has some error."""
+"""Most distance of steps from integers: a layer that unpacks in float32 has some error."""
 
 _PRODUCTS = torch.ops.aten.mm.default, torch.ops.aten.addmm.default
 _INPUTS = ("in_features", "infeatures")

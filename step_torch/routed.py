@@ -15,7 +15,7 @@ EXPERTS: dict[str, tuple[bool, str]] = {
     "has_post_expert_norm": (False, "a norm behind them"),
     "_is_expert_parallel": (False, "several devices"),
 }
-"""What experts of transformers must be, and what they have otherwise."""
+"""Attributes of experts of transformers as they must be, and what there is otherwise."""
 
 ACTIVATIONS = {
     "SiLU": "silu", "SiLUActivation": "silu", "GELU": "gelu", "GELUActivation": "gelu", "GELUTanh": "gelu_tanh",

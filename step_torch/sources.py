@@ -117,7 +117,7 @@ class Sources:
     numbers: Mapping[str, Stream] = field(default_factory=dict)
     rows: AxisPart | None = None
     units: SharedUnits | None = None
-    """Those that all products of integers share."""
+    """Units that all products of integers share."""
 
     def alone(self, value: Value) -> Value:
         """``value`` with the rows of several texts one by one, if there are such: the outermost loop."""

@@ -29,7 +29,7 @@ from step.running.interpreter import interpret
 
 SYSTEM = Path(__file__).parent / "soc"
 MEMORY = 0x4000_0000
-"""Where LiteX puts main memory for a VexRiscv."""
+"""The address at which LiteX puts main memory for a VexRiscv."""
 
 ADDRESS_BITS = 32
 CODE = 0x10000
@@ -39,7 +39,7 @@ MOST_SAID = 1000
 """Characters of what tools say in an error: the last ones."""
 
 SYMBOL = Tile(UINT32, 1, 1)
-"""What may be written as a symbol."""
+"""Type of the numbers that may be written as symbols."""
 
 NARROWEST, WIDEST = 8, 64
 """Bytes of a bus: the memory has as many bits."""

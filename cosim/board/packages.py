@@ -22,7 +22,7 @@ KERNEL = EdgeNames("ap_clk", "ap_rst_n", "ap_clk_2", "ap_rst_n_2", "s_axi_contro
 
 U55C, PYNQ_Z2 = "xcu55c-fsvh2892-2L-e", "xc7z020clg400-1"
 PORT_BYTES = 8
-"""Of a port of the memory of a Zynq-7000, which is AXI3."""
+"""Limits of a port of the memory of a Zynq-7000, which is AXI3."""
 
 _LEAST, _MOST = 4, 64
 """Bytes of the data of a kernel's bus."""
@@ -91,7 +91,7 @@ _PACKAGES: dict[str, Callable[[Tables, Options], dict[str, str]]] = {
 
 
 def _given(tables: Tables, options: Options) -> dict[str, object]:
-    """What the texts of all packages have."""
+    """Values that the texts of all packages have."""
     design = tables.design
     top, interfaces = design.top, interfaces_of(design.top)
     buses = {clock: [each.name for each in interfaces if top.clock_of(each.name) == clock] for clock in top.clocks}

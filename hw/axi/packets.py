@@ -15,7 +15,7 @@ from step.lowering.netlist import Netlist
 
 
 class PacketEnds(Parametric):
-    """Of a sink: ``last`` of a token (``token_last``) where it is Done, or its stop is ``level`` or higher."""
+    """TLAST of a sink: ``last`` of a token (``token_last``) where it is Done, or its stop is ``level`` or higher."""
 
     clocked = False
 
@@ -32,7 +32,7 @@ class PacketEnds(Parametric):
 
 
 class TokenEnds(Parametric):
-    """Of a source: the last transfer of each token, by its header, which is the same in all transfers of a token."""
+    """TLAST of a source: the last transfer of each token, by its header, which all transfers of it have."""
 
     def __init__(self, format: TokenFormat) -> None:
         self._format, self.clocked = format, format.cycles > 1

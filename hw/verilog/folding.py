@@ -18,7 +18,7 @@ TEMPORARY = re.compile(r"\b(?:n\d+|_\d+_)\b(?!')")
 MOST_TERMS = 5
 """Signals and numbers of one expression."""
 REPEATED_TERMS = 2
-"""Those of an expression that is written wherever it is used."""
+"""Terms of an expression that is written wherever it is used."""
 
 _ATOM = r"\w+(?:\[[^][]+\])?|\d+'[hdb][0-9a-fxz]+|\{[^{}]*\}"
 UNARY = re.compile(rf"(~\^|[~!&|^-]) ({_ATOM})")
@@ -33,7 +33,7 @@ _JOINED = {"&", "|", "^"}
 
 
 class ValueKind(Enum):
-    """What an expression is: ``TRUTH`` is one bit anywhere, ``BIT`` one of one-bit operands, ``MODULAR`` has the same
+    """Kind of an expression: ``TRUTH`` is one bit anywhere, ``BIT`` one of one-bit operands, ``MODULAR`` has the same
     low bits in a wider place."""
 
     TRUTH = auto()
@@ -66,7 +66,7 @@ class WireFolding:
         self._known: dict[str, Expression] = {}
 
     def of(self, name: str) -> Expression:
-        """That of the temporary ``name``."""
+        """The expression of the temporary ``name``."""
         if name not in self._known:
             self._known[name] = self.expression(self._assigned[name], self._widths.get(name, ""))
         return self._known[name]
@@ -146,7 +146,7 @@ class WireFolding:
         return _VALUE.sub(lambda match: self.value(match[0]), _CONDITION.sub(condition, text))
 
     def value(self, text: str) -> str:
-        """What is assigned where ``text`` is: an expression for a temporary that is used once, or for its low bits."""
+        """The value in place of ``text``: an expression for a temporary that is used once, or for its low bits."""
         name = text.partition("[")[0]
         if name not in self._assigned or self._uses[name] != 1 or "$signed" in self._assigned[name]:
             return text

@@ -68,7 +68,7 @@ class _ModuleBody:
             attributes = ""
 
     def _uses(self) -> Counter[str]:
-        """How often each signal is in a value or a chunk."""
+        """Counts of signals in values and chunks."""
         return Counter(word for text in (*self.assigned.values(), *self.chunks) for word in _WORD.findall(text))
 
     def undriven(self) -> set[str]:
@@ -128,7 +128,7 @@ class _ModuleBody:
         self.chunks = [_simple(chunk) for chunk in self.chunks]
 
     def with_fields(self) -> None:
-        """Where a part of a signal has a name, that is read."""
+        """The name of a part of a signal is read in its place."""
         fields = dict[str, str]()
         for name, value in sorted(self.assigned.items(), key=lambda each: natural(each[0])):
             if name.isidentifier() and name not in self.ports and (found := _ALIAS.fullmatch(value)) and found[2]:
@@ -146,7 +146,7 @@ class _ModuleBody:
         self.chunks = [named(chunk) if chunk.startswith("  always_") else chunk for chunk in self.chunks]
 
     def without_next_values(self) -> None:
-        """What a register will be is assigned where its clock is, if nobody else reads that."""
+        """The next value of a register is assigned where its clock is, if nobody else reads that."""
         uses = self._uses()
         blocks = {each[1]: place for place, chunk in enumerate(self.chunks) if (each := _TARGET.search(chunk))}
         for place, chunk in enumerate(self.chunks):

@@ -78,7 +78,7 @@ def routes(
 
 
 class _Floor:
-    """What ``floor.cpp`` wants to know of a ``grid``: its sides, and where columns and rows are, in hops."""
+    """Data of a ``grid`` for ``floor.cpp``: its sides, and where columns and rows are, in hops."""
 
     def __init__(self, grid: Grid, hop: int) -> None:
         self.x, self.y = (np.array(each) + NEARER * np.arange(len(each)) for each in grid.along(hop))

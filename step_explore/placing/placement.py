@@ -157,7 +157,7 @@ def critical(program: Program, progress: Progress = silent) -> tuple[int, Counte
 
 
 def passing(routes: Iterable[list[Place]]) -> Counter[tuple[Place, Place]]:
-    """How many of ``routes`` pass between each two places, as `Placement.passing`."""
+    """The number of ``routes`` that pass between each two places, as `Placement.passing`."""
     return Counter((min(step), max(step)) for each in routes for step in pairwise(each))
 
 

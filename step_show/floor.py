@@ -20,7 +20,7 @@ def crowd(placement: Placement) -> str:
     most, tracks = max(placement.passing.values(), default=0), placement.grid.tracks
     full = sum(count == most for count in placement.passing.values())
     limit = "" if tracks is None else f" on {tracks:,} tracks"
-    return f"at most {most:,} channels side by side{limit}, between {full:,} pairs of places"
+    return f"at most {most:,} channels side by side{limit}, at {full:,} of the ways between places"
 
 
 def floor(placement: Placement, ax: Any) -> None:

@@ -190,7 +190,7 @@ def test_the_verb(tmp_path: Path, step: Step) -> None:
     said = step(*asked).ok()
     kept = FittedFile.load(file)
     assert said.startswith(f"softmax on 5x5: 214 cycles without distance, {kept.cycles} with it\n")
-    assert re.search(r"\nat most \d channels side by side, between \d+ pairs of places\n", said)
+    assert re.search(r"\nat most \d channels side by side, at \d+ of the ways between places\n", said)
     svg = picture.read_text()
     assert all(f">{name}<" in svg for name in ("load_x", "held_x and 3 more", "quotients"))
     grid = tmp_path / "grid.json"

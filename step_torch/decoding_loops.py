@@ -209,7 +209,7 @@ class DecodingLoops:
         if states:
             done = [each.close(at.value(at.values[new])) for new, each in states.items()]
             stream = stream.zip(*done, name="row_and_states").item_of(0, name="row_kept")
-        by_row = self.is_chunk and rows is None
+        by_row = sources.is_by_row
         stream = sources.of_chunks(stream) if by_row else stream
         leaves = schedule["leaves"].buffered(4 * IN_LAYER) if by_row else schedule["leaves"]
         goes_back, out = stream.partition(leaves, targets=2, rank=int(by_row), name="row_out")

@@ -44,14 +44,13 @@ class EveryLayer(Sources):
     chunk: int = 1
 
     def __post_init__(self) -> None:
-        by_row = self.first is not None and self.rows is None
-        room = self.chunk * (4 * IN_LAYER if by_row else 1) + 1  # all rows begin before the first one is done
+        room = self.chunk * (4 * IN_LAYER if self.is_by_row else 1) + 1  # all rows begin before the first one is done
         self.places = self.length if self.first is None else self.length.buffered(room)
         self.every = self.places.flatten(0, 1, name="length_of_row") if self.places.rank else self.places
-        self.chunk_number, is_chunk = self.number, self.first is not None
-        self.in_tiles, self.is_by_row = (is_chunk and (self.rows is None) is by_row for by_row in (False, True))
+        self.chunk_number = self.number
         if self.first is not None:
-            self.every, self.number = self.every.buffered(room), self.number.buffered((4 if by_row else 2) * IN_LAYER)
+            ahead = (4 if self.is_by_row else 2) * IN_LAYER
+            self.every, self.number = self.every.buffered(room), self.number.buffered(ahead)
             self.chunk_number = self.number
             if self.is_by_row:
                 self.every = self.every.assume_shape(self.reference.shape)
@@ -59,6 +58,16 @@ class EveryLayer(Sources):
                 each = self.number.reshape(1, name="layer_of_chunk")[0].expand(self.places, name="layer_of_rows")
                 each = each.flatten(0, 1, name="layer_of_row").assume_shape(self.every.shape)
                 self.number = each.buffered(room)
+
+    @property
+    def is_by_row(self) -> bool:
+        """Whether each row of a chunk is a round of its own."""
+        return self.first is not None and self.rows is None
+
+    @property
+    def in_tiles(self) -> bool:
+        """Whether the rows of a chunk are those of a tile."""
+        return self.first is not None and self.rows is not None
 
     @property
     def rows_of_chunk(self) -> Dim:

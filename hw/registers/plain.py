@@ -29,10 +29,13 @@ def plain(text: str, name: str, top: Structure) -> str:
     body = _STRUCTURE.sub(lambda found: "".join(reversed([*_fields(*found.groups())])), body.replace("automatic ", ""))
     body = _MEMBER.sub(lambda found: _signal(*found.groups()), body)
     body = re.sub(r"^    assign (\w+) = \1;\n", "", body, flags=re.MULTILINE)
-    ports = {"clk": ("input", 1), "rst": ("input", 1), **top.ports}
     driven = {*re.findall(r"^ +(?:assign )?(\w+) <?= ", body, re.MULTILINE)}
-    kinds = {port: "logic" if way == "output" and port in driven else "wire" for port, (way, _) in ports.items()}
-    listed = ",\n".join(f"  {way} {kinds[port]} {range_text(width)}{port}" for port, (way, width) in ports.items())
+    kinds = {
+        port: "logic" if way == "output" and port in driven else "wire" for port, (way, _) in top.all_ports.items()
+    }
+    listed = ",\n".join(
+        f"  {way} {kinds[port]} {range_text(width)}{port}" for port, (way, width) in top.all_ports.items()
+    )
     own, _, _ = text.partition("\nmodule")
     return f"{HEAD.format(name=name)}{own}\nmodule {name} (\n{listed}\n);\n{_parts_outside(body)}"
 

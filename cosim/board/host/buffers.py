@@ -26,6 +26,9 @@ class _Allocated(Transport):
                 return buffer, address - begin
         raise BoardError(f"{size:,} bytes from address {address:#x} on are not in a buffer")
 
+    def read(self, address: int, size: int) -> bytes:
+        return self.view(address, size).tobytes()
+
 
 class Pynq(_Allocated):
     """A board under PYNQ: ``block`` is that of the overlay with the registers, ``allocate`` is ``pynq.allocate``.
@@ -54,9 +57,6 @@ class Pynq(_Allocated):
             buffer = self._allocate(shape=(size,), dtype=np.uint8)
         self._buffers.append((int(buffer.device_address), size, buffer))
         return self._buffers[-1][0]
-
-    def read(self, address: int, size: int) -> bytes:
-        return bytes(self.view(address, size).tobytes())
 
     def view(self, address: int, size: int) -> np.ndarray:
         buffer, begin = self._find(address, size)
@@ -101,9 +101,6 @@ class Xrt(_Allocated):
             buffer = self._xrt.bo(self._device, size, self._xrt.bo.flags.normal, self._group)
             self._buffers.append((int(buffer.address()), size, buffer))
         return self._buffers[-1][0]
-
-    def read(self, address: int, size: int) -> bytes:
-        return self.view(address, size).tobytes()
 
     def view(self, address: int, size: int) -> np.ndarray:
         buffer, begin = self._find(address, size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
@@ -94,11 +94,15 @@ def accessed(node: Node) -> Access | None:
     return access if access is not None and access.tensor is not None else None
 
 
+def accesses(nodes: Iterable[Node], *, writes: bool) -> Iterator[tuple[Node, Access]]:
+    """Those of ``nodes`` that read off-chip memory, or that write it, each with its access."""
+    for node in nodes:
+        access = node.operator.writes(node) if writes else node.operator.reads(node)
+        if access is not None:
+            yield node, access
+
+
 def stored(graph: Graph) -> dict[str, TiledTensor]:
     """The declared tensors that ``graph`` stores, and how they are cut."""
-    found = {}
-    for node in graph:
-        access = node.operator.writes(node)
-        if access is not None and access.tensor is not None:
-            found[access.tensor] = TiledTensor(graph.tensors[access.tensor], access.tile.shape)
-    return found
+    written = [access for _, access in accesses(graph, writes=True)]
+    return {each.tensor: TiledTensor(graph.tensors[each.tensor], each.tile.shape) for each in written if each.tensor}

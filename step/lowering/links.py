@@ -17,6 +17,7 @@ from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.graph import Graph, Node
 from step.language.parameters import Count, settled
+from step.language.tiling import accesses
 from step.language.types import ElementType, has_rows, leaves, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.limits import MOST_BITS
@@ -144,8 +145,7 @@ def deciding(lowered: Graph) -> frozenset[str]:
 
 def _upstream(lowered: Graph, chosen: Callable[[Node], Iterable[int]]) -> set[Port]:
     """The ``chosen`` inputs, and all that their values are made of; what is read is made of what was written."""
-    accesses = [(node.name, node.operator.writes(node)) for node in lowered]
-    written = [(each.tensor, (name, each.port)) for name, each in accesses if each is not None and each.tensor]
+    written = [(each.tensor, (node.name, each.port)) for node, each in accesses(lowered, writes=True) if each.tensor]
     found, todo = set[Port](), [(node.name, port) for node in lowered for port in chosen(node)]
     while todo:
         consumer = todo.pop()

@@ -11,7 +11,8 @@ import numpy as np
 
 from step.errors import TypeMismatch
 from step.language.dims import shape
-from step.language.faults import Fault
+from step.language.dtypes import UINT32
+from step.language.faults import Fault, Violation
 from step.language.graph import Graph, Node, Tensor
 from step.language.operator import Access, Kind, Operator, StreamType, expect
 from step.language.types import ElementType, Tile, is_dynamic
@@ -68,6 +69,17 @@ class _TiledAccess(Operator):
     @property
     def tiling(self) -> TiledTensor:
         return TiledTensor(self.tensor, self.tile)
+
+    def expect_addresses(self, stream: StreamType) -> None:
+        """Raise `TypeMismatch` for a ``stream`` of something else."""
+        expect(stream.element == Tile(UINT32), f"an address is a {Tile(UINT32)}, not {stream.element}")
+
+    def place(self, address: np.ndarray) -> int:
+        """The tile at an ``address``; raises `Violation` where there is none."""
+        place = int(address[0, 0])
+        if place >= self.tiling.count:
+            raise Violation(Fault.OUT_OF_RANGE)
+        return place
 
     def fault_text(self, fault: Fault) -> str:
         return f"{super().fault_text(fault)}{f': {self.tiling}' if fault is Fault.OUT_OF_RANGE else ''}"

@@ -16,6 +16,7 @@ takes as many as it comes to need.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -23,7 +24,6 @@ from step.errors import FabricError
 from step.language.graph import Graph, Node
 from step.language.tiling import accesses, stored
 from step.language.types import Buffer
-from step.lowering.fabric import LIMITS
 from step.lowering.netlist import Netlist, derived
 from step.lowering.off_chip import MemoryConfig
 
@@ -116,10 +116,8 @@ def _beyond(region: Region, graph: Graph, memory: MemoryConfig) -> FabricError:
     access = node.operator.reads(node) or node.operator.writes(node)
     what = f"tensor {access.tensor!r}" if access is not None and access.tensor is not None else "what it stores"
     wider = _wide_enough(graph, memory)
-    if wider:
-        mend = f"choose a fabric with memory.beat_bytes={wider}"
-    else:
-        mend = "choose larger tiles, as each begins on a beat of its own, or smaller tensors"
+    tiles = "choose larger tiles, as each begins on a beat of its own, or smaller tensors"
+    mend = f"choose a fabric with memory.beat_bytes={wider}" if wider else tiles
     return FabricError(
         f"{node.describe()}: {what} lies in the beats {region.base:,} to {region.end - 1:,} of off-chip memory, of "
         f"{memory.beat_bytes} bytes each, but addresses have {ADDRESS_BITS} bits and end at beat {most - 1:,}; {mend}"
@@ -128,15 +126,11 @@ def _beyond(region: Region, graph: Graph, memory: MemoryConfig) -> FabricError:
 
 def _wide_enough(graph: Graph, memory: MemoryConfig) -> int:
     """Bytes of a beat with which all of ``graph`` has addresses; 0: there are none in such a ``memory``."""
-    width = 2 * memory.beat_bytes
-    while width <= LIMITS["memory.beat_bytes"].most:
-        try:
-            wider = replace(memory, beat_bytes=width)
-        except FabricError:
-            return 0
-        if all(each.end <= 1 << ADDRESS_BITS for each in _laid_out(graph, wider).regions):
-            return width
-        width *= 2
+    with suppress(FabricError):  # there are no wider beats
+        while True:
+            memory = replace(memory, beat_bytes=2 * memory.beat_bytes)
+            if all(each.end <= 1 << ADDRESS_BITS for each in _laid_out(graph, memory).regions):
+                return memory.beat_bytes
     return 0
 
 

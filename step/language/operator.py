@@ -8,7 +8,6 @@ rule (`infer`) and metrics, and its meaning (`process`) where its rule in ``step
 from __future__ import annotations
 
 import abc
-import enum
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -75,17 +74,6 @@ class Placed(Protocol):
         """Types of the streams that it writes."""
 
 
-class Kind(enum.Enum):
-    """The kind of an operator, in a picture."""
-
-    OFF_CHIP = enum.auto()
-    ON_CHIP = enum.auto()
-    BOUNDARY = enum.auto()
-    ROUTING = enum.auto()
-    HIGHER_ORDER = enum.auto()
-    SHAPE = enum.auto()
-
-
 @dataclass(frozen=True)
 class Access:
     """The off-chip memory of an operator: a region of ``tiles`` times ``tile``, through a port of its own.
@@ -110,7 +98,6 @@ class Operator(metaclass=CheckedABC):
     """
 
     name: ClassVar[str]
-    kind: ClassVar[Kind] = Kind.SHAPE
     ends_run: ClassVar[bool] = False
     """Tokens of the operator leave the program (see `Surroundings.collect`): a run goes on until it handled Done."""
 

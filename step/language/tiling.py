@@ -14,7 +14,7 @@ from step.language.dims import shape
 from step.language.dtypes import UINT32
 from step.language.faults import Fault, Violation
 from step.language.graph import Graph, Node, Tensor
-from step.language.operator import Access, Kind, Operator, StreamType, expect
+from step.language.operator import Access, Operator, StreamType, expect
 from step.language.types import ElementType, Tile, is_dynamic
 
 
@@ -63,8 +63,6 @@ class _TiledAccess(Operator):
 
     tensor: Tensor
     tile: tuple[int, int]
-
-    kind = Kind.OFF_CHIP
 
     @property
     def tiling(self) -> TiledTensor:

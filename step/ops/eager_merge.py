@@ -11,7 +11,7 @@ from step.language.chunks import common_chunk, expect_equal_chunks, together
 from step.language.dims import DimKind, derive
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.graph import Graph, graph_method
-from step.language.operator import Kind, Names, Operator, Placed, StreamType, expect
+from step.language.operator import Names, Operator, Placed, StreamType, expect
 from step.language.padding import Padding
 from step.language.stream import Stream
 from step.language.types import Selector
@@ -35,7 +35,6 @@ class EagerMerge(Operator):
 
     rank: int
 
-    kind = Kind.ROUTING
     output_names = ("", "selector")
     optional_outputs = ("", "selector")  # who comes first may be all that matters
 

@@ -12,7 +12,7 @@ from step.language.draft import HIGHEST_RANK, Draft
 from step.language.expecting import expect_selectors
 from step.language.faults import Fault
 from step.language.graph import Graph, graph_method
-from step.language.operator import Kind, Names, Operator, Placed, StreamType, expect
+from step.language.operator import Names, Operator, Placed, StreamType, expect
 from step.language.padding import Padding
 from step.language.stream import Stream
 from step.language.useful import merged
@@ -37,8 +37,6 @@ class Reassemble(Operator):
 
     rank: int
     order: Order = "arrival"
-
-    kind = Kind.ROUTING
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 2, f"reassemble takes data and selectors, not {len(inputs)} streams")

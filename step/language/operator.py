@@ -155,7 +155,7 @@ class Operator(metaclass=CheckedABC):
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
         """Ports among ``inputs`` that have a say in ``fault``; their tokens stand in the error."""
-        return self.function.indices if self.function and fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
+        return tuple(self.decides_on(inputs) if fault is Fault.OUT_OF_RANGE else range(inputs))
 
     def fault_text(self, fault: Fault) -> str:
         """Meaning of ``fault`` here."""

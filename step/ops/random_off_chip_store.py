@@ -60,8 +60,7 @@ class RandomOffChipStore(_TiledAccess):
             done = token.done
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        ports = {Fault.OUT_OF_RANGE: (ADDRESS,), Fault.ROWS_DO_NOT_FILL: (DATA,)}
-        return ports[fault] if fault in ports else super().fault_ports(fault, inputs)
+        return (DATA,) if fault is Fault.ROWS_DO_NOT_FILL else super().fault_ports(fault, inputs)
 
     def fault_text(self, fault: Fault) -> str:
         if fault == Fault.ROWS_DO_NOT_FILL:

@@ -26,10 +26,9 @@ from hw.verilog.structure import BenchFiles, core_files, file_list_text
 from step.errors import InputError, expect
 from step.host.progress import Progress, silent
 from step.host.texts import copied, write_files
-from step.language.types import Selector
+from step.language.types import Selector, leaves
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.feasible import check_feasible
-from step.lowering.links import leaves
 from step.lowering.netlist import Netlist
 from step.programs.files.json_file import json_bytes
 from step.programs.prepare import Prepared

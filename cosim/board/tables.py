@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from hw.registers.wrapper import BoardDesign
 from step.language.graph import Node
 from step.language.operator import Access
-from step.language.types import ElementType, Selector, Tile
+from step.language.types import ElementType, Selector, Tile, leaves
 from step.lowering.board import BoardStream
 from step.lowering.bus import BusConfig
 from step.lowering.dma import MOST_LIMIT
-from step.lowering.links import leaves
 from step.lowering.netlist import Netlist
 
 

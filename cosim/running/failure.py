@@ -11,6 +11,7 @@ from sim_approx.running.model_run import clearing_depths
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Node
+from step.language.tiling import accesses
 from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
@@ -43,8 +44,7 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
 
 def broken_off(netlist: Netlist, data: BoundInputs, error: SimulationError) -> SimulationError:
     """The cause of the ``error`` of a simulation that broke off: a store beyond the end of memory, or itself."""
-    stores = [node.operator.writes(node) for node in netlist.units]
-    if all(access is None or access.tiles is not None for access in stores):
+    if all(access.tiles is not None for _, access in accesses(netlist.units, writes=True)):
         return error
     return overflow(netlist, simulate(netlist, data).result().traffic) or error
 

@@ -11,6 +11,7 @@ from hw.links.layout import TokenFormat, data_bits, input_formats
 from hw.links.packing import pack_tiles, pack_transfers
 from step.language.dtypes import BOOL
 from step.language.faults import tuple_of
+from step.language.tiling import accesses
 from step.language.tokens import DONE, Token
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.lowering.memory import memory_map
@@ -68,11 +69,10 @@ def _mask(token: Token, element: ElementType, format: TokenFormat, count: int) -
 def _memory_after(netlist: Netlist, before: bytes, outputs: Mapping[str, Sequence[Token]]) -> bytes:
     """Memory behind a run: what stores leave, each in its region."""
     layout, beat, image = memory_map(netlist), netlist.fabric.memory.beat_bytes, bytearray(before)
-    for node in netlist.units:
-        if (access := node.operator.writes(node)) is not None:
-            packed = packed_tiles(outputs[access.tensor or node.name], access.tile, beat)
-            start = layout.stores[node.name].base * beat
-            image[start : start + len(packed)] = packed
+    for node, access in accesses(netlist.units, writes=True):
+        packed = packed_tiles(outputs[access.tensor or node.name], access.tile, beat)
+        start = layout.stores[node.name].base * beat
+        image[start : start + len(packed)] = packed
     return bytes(image)
 
 

@@ -25,6 +25,7 @@ from step.host.installing import installing
 from step.host.progress import Progress, silent
 from step.language.graph import Node
 from step.language.operator import Access, StreamType
+from step.language.tiling import accesses
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.memory import Region, Share
 from step.lowering.netlist import Netlist
@@ -186,14 +187,11 @@ def sidecar(
         "sources": [_stream(each, each.output_types[0], *output_formats(each, netlist)) for each in given],
         "sinks": [_stream(each, each.input_types[0], *input_formats(each, netlist)) for each in handed_out],
         "reads": [
-            _region(fabric, memory.loads[node.name], access)
-            for node in netlist.units
-            if (access := node.operator.reads(node)) is not None
+            _region(fabric, memory.loads[node.name], access) for node, access in accesses(netlist.units, writes=False)
         ],
         "writes": [
             _region(fabric, memory.stores[node.name], access) | {"acknowledged": access.acknowledged}
-            for node in netlist.units
-            if (access := node.operator.writes(node)) is not None
+            for node, access in accesses(netlist.units, writes=True)
         ],
         "channels": [_channel(each, places) for each in fabric.channels],
         "units": [{"index": at, **_unit(each, places)} for at, each in enumerate(fabric.units)],

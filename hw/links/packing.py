@@ -11,8 +11,8 @@ from hw.links.layout import TokenFormat
 from step.language.dtypes import BOOL
 from step.language.faults import rows_of, tuple_of
 from step.language.tokens import DONE, Token, empty
-from step.language.types import ElementType, Tile, Tuple, with_rows
-from step.lowering.links import leaves, words
+from step.language.types import ElementType, Tile, Tuple, leaves, with_rows
+from step.lowering.links import words
 
 
 def pack_element(value: Any, element: ElementType) -> int:

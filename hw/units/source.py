@@ -17,8 +17,8 @@ from hw.primitives.timing import counts
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
-from step.language.types import ElementType, Selector
-from step.lowering.links import Span, leaves
+from step.language.types import ElementType, Selector, leaves
+from step.lowering.links import Span
 from step.lowering.netlist import Netlist
 
 

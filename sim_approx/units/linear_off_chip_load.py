@@ -79,7 +79,7 @@ def build(site: UnitSite) -> Machine:
     node, operator = site.node, site.node.operator_as(Operator)
     walk, region = operator.indices, site.memory_map.loads[node.name]
     addresses = listed(walk.times(region.beats_per_tile, region.base))
-    read = {"addresses": addresses, "levels": listed(operator.levels), "indices": listed(walk)}
+    read = {"addresses": addresses, "levels": listed(walk.stops), "indices": listed(walk)}
     if site.inputs:
         return load(site, IssuePerReference, rank=len(operator.out), **read)
     return load(site, IssueOnce, **read)

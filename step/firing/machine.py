@@ -58,7 +58,7 @@ class Counter(NamedTuple):
 
 
 class Waits(Exception):
-    """A machine can not fire; its argument is the channel that would have to change, if that is a single one."""
+    """A machine can not fire; its arguments are the channels of which one would have to change."""
 
 
 class Starved(Waits):

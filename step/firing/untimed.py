@@ -41,8 +41,12 @@ def process(node: Node, around: Surroundings) -> Process:
         try:
             outcome = machine.fire()
         except Starved as starved:
-            (channel,) = starved.args
-            channel.tokens.append((yield channel.index))
+            ports = tuple(channel.index for channel in starved.args)
+            if len(ports) > 1:  # whichever comes first; in a replay the one that came
+                came = sum(inputs[port].taken for port in node.operator.arrival_ports(len(inputs)))
+                ports = tuple(around.arrivals()[came : came + 1]) or ports
+            token = yield ports[0] if len(ports) == 1 else ports
+            inputs[ports[0] if len(ports) == 1 else around.port()].tokens.append(token)
         while sent:
             channel, token = sent.popleft()
             around.emit(channel.index, token)

@@ -53,7 +53,7 @@ def need_each(channels: Sequence[Channel], mask: Mask) -> Token:
 def need_any(channels: Sequence[Channel], mask: Mask) -> None:
     """One of the ``channels`` in ``mask`` must have a token, whichever."""
     if not waiting(channels, mask):
-        raise Starved
+        raise Starved(*(channels[port] for port in bits(mask)))
 
 
 def front(channel: Channel) -> Token | None:

@@ -12,7 +12,8 @@ import sympy
 from step.errors import TypeMismatch
 from step.language import numerics
 from step.language.dtypes import BOOL, DTYPES, FLOATS, INTEGERS, dtype_of
-from step.language.function import MapFunction, Sample, mismatch
+from step.language.expecting import expect_element
+from step.language.function import TILES, MapFunction, Sample, mismatch
 from step.language.scalars import alike, broadcast, listed, tiles_of
 from step.language.types import ElementType, Tile
 
@@ -46,10 +47,9 @@ class Compare(MapFunction):
     relation: str
 
     @classmethod
-    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
-        if not isinstance(element, Tile):
-            return None
-        return Sample(cls(random.choice([*RELATIONS])), (element, alike(random, element)))
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        tile = expect_element(element, Tile, TILES)
+        return Sample(cls(random.choice([*RELATIONS])), (tile, alike(random, tile)))
 
     def result_type(self, *inputs: ElementType) -> Tile:
         if self.relation not in RELATIONS:
@@ -81,13 +81,10 @@ class Where(MapFunction):
     """
 
     @classmethod
-    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
-        if not isinstance(element, Tile):
-            return None
-        other = alike(random, element, ())
-        return Sample(
-            cls(), (Tile(BOOL, *alike(random, element).shape), *random.choice([(element, other), (other, element)]))
-        )
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        tile = expect_element(element, Tile, TILES)
+        other = alike(random, tile, ())
+        return Sample(cls(), (Tile(BOOL, *alike(random, tile).shape), *random.choice([(tile, other), (other, tile)])))
 
     def result_type(self, *inputs: ElementType) -> Tile:
         tiles = [each for each in inputs if isinstance(each, Tile)]

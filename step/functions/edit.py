@@ -9,7 +9,8 @@ import numpy as np
 
 from step.errors import TypeMismatch, expect
 from step.language.dtypes import UINT32, DType, dtype_of
-from step.language.function import NUMBER, MapFunction, Sample, below, mismatch
+from step.language.expecting import expect_element
+from step.language.function import NUMBER, TILES, MapFunction, Sample, below, mismatch
 from step.language.types import ElementType, Tile
 
 
@@ -17,11 +18,10 @@ class _Row(MapFunction):
     """A function of a tile, a 1x1 tile of UINT32, and a row that goes into the tile."""
 
     @classmethod
-    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
-        if not isinstance(element, Tile):
-            return None
-        row = Tile(element.dtype, 1, element.cols)
-        return Sample(cls(), (element, NUMBER, row), {1: below(int(element.rows))})
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        tile = expect_element(element, Tile, TILES)
+        row = Tile(tile.dtype, 1, tile.cols)
+        return Sample(cls(), (tile, NUMBER, row), {1: below(int(tile.rows))})
 
     def result_type(self, *inputs: ElementType) -> Tile:
         match inputs:
@@ -75,9 +75,8 @@ class AppendRow(_Row):
     """
 
     @classmethod
-    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
-        sample = super().sample(random, element, reduce=reduce)
-        return None if sample is None else sample._replace(values={1: below(6)})
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        return super().sample(random, element, reduce=reduce)._replace(values={1: below(6)})
 
     def result_type(self, *inputs: ElementType) -> Tile:
         tile = super().result_type(*inputs)

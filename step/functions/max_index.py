@@ -11,7 +11,8 @@ import sympy
 from step.language import numerics
 from step.language.dims import Shape
 from step.language.dtypes import ORDERED, UINT32, dtype_of
-from step.language.function import AccumFunction, Sample, mismatch
+from step.language.expecting import expect_element
+from step.language.function import TILES, AccumFunction, Sample, mismatch
 from step.language.parameters import Count
 from step.language.types import ElementType, Tile, Tuple
 
@@ -40,10 +41,9 @@ class MaxIndex(AccumFunction):
     k: Count = 1
 
     @classmethod
-    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
-        if not isinstance(element, Tile):
-            return None
-        return Sample(cls(random.choice([1, 1, 3])), (element, Tile(UINT32, element.rows, element.cols)))
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        tile = expect_element(element, Tile, TILES)
+        return Sample(cls(random.choice([1, 1, 3])), (tile, Tile(UINT32, tile.rows, tile.cols)))
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tuple:
         match inputs:

@@ -10,7 +10,8 @@ import numpy as np
 
 from step.errors import expect
 from step.language.dims import Dim, Shape, dim, product
-from step.language.function import AccumFunction, FlatMapFunction, Sample, mismatch, one_tile
+from step.language.expecting import expect_element
+from step.language.function import TILES, AccumFunction, FlatMapFunction, Sample, mismatch, one_tile
 from step.language.parameters import Count
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Tile
@@ -92,13 +93,12 @@ class RetileStreamify(FlatMapFunction):
     rank: int = 0
 
     @classmethod
-    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
-        if not isinstance(element, Tile):
-            return None
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        tile = expect_element(element, Tile, TILES)
         axis, rank = random.choice(["row", "col"]), random.choice([0, 1])
-        extent = int(element.shape[axis == "col"])
+        extent = int(tile.shape[axis == "col"])
         chunk = random.choice([each for each in range(1, extent + 1) if extent % each == 0])
-        return Sample(cls(chunk, axis, rank), (element,))
+        return Sample(cls(chunk, axis, rank), (tile,))
 
     def _split(self, inputs: tuple[ElementType, ...]) -> tuple[Tile, Dim]:
         """Type of the pieces, and their number."""

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from step.host.amounts import prefix
@@ -66,13 +67,8 @@ def remove(root: Path, chosen: Iterable[CacheEntry], *, idle: float = 0.0) -> li
 def down_to(root: Path, limit: int) -> list[CacheEntry]:
     """The entries that have to go so that the others take ``limit`` bytes at most."""
     found = entries(root)
-    total, chosen = sum(each.size for each in found), []
-    for each in found:
-        if total <= limit:
-            break
-        chosen.append(each)
-        total -= each.size
-    return chosen
+    *before, total = accumulate((each.size for each in found), initial=0)
+    return [each for each, gone in zip(found, before, strict=True) if total - gone > limit]
 
 
 def make_room(root: Path) -> None:

@@ -74,25 +74,12 @@ def modules_of(package: str) -> tuple[ModuleType, ...]:
     return tuple(module for name in sorted(names) if (module := find_module(package, name)) is not None)
 
 
-@cache
-def load_all(package: str) -> None:
-    """Import all that is installed for ``package``, so that it registers itself; raises like `find_module`."""
-    for each in _installed(package):
-        find_module(package, each.name)
-
-
-def load_package(package: str) -> None:
-    """Import the files of ``package``, and all that is installed for it; raises like `find_module`."""
-    import_module(package)
-    load_all(package)
-
-
 def load_until(known: Container[str], name: str, package: str) -> None:
-    """Like `load_package`, as far as it takes to make ``name`` a ``known`` one."""
+    """Import ``package``, and what else is installed for it, as far as it takes to make ``name`` a ``known`` one."""
     if name not in known:
         import_module(package)
     if name not in known:
-        load_all(package)
+        modules_of(package)
 
 
 def registered(table: Mapping[str, Registered], name: str, package: str, what: str) -> Registered:
@@ -113,7 +100,7 @@ def open_package(namespace: dict[str, Any], table: Mapping[str, type[Any]]) -> N
         import_module(f"{package}.{each.name}")
 
     def names() -> list[str]:
-        load_all(package)
+        modules_of(package)
         return sorted(each.__name__ for each in table.values())
 
     own = {each.__name__: each for each in table.values()}
@@ -128,7 +115,7 @@ def exported(table: Mapping[str, type[Any]], name: str, package: str) -> type[An
     """
     if name.startswith("_"):  # what Python itself asks modules for
         raise AttributeError(f"{package} has no {name!r}")
-    load_all(package)
+    modules_of(package)
     classes = {each.__name__: each for each in table.values()}
     if name not in classes:
         raise AttributeError(f"{package} has no {name!r}; {among(name, sorted(classes))}")

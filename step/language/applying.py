@@ -10,7 +10,7 @@ import sympy
 
 from step.language.dims import Shape
 from step.language.function import Function
-from step.language.operator import Kind, Operator, Placed, StreamType, expect, expect_same_shape
+from step.language.operator import Operator, Placed, StreamType, expect, expect_same_shape
 from step.language.padding import FLAGS, UNKNOWN, Padding, has_padding
 from step.language.types import ElementType
 from step.language.useful import PaddedApplication
@@ -24,7 +24,6 @@ def elements_of(streams: Sequence[StreamType]) -> tuple[ElementType, ...]:
 class _Applying(Operator):
     """Applies ``function`` to elements that stand side by side."""
 
-    kind = Kind.HIGHER_ORDER
     function: Function
 
     def operands(self, inputs: tuple[StreamType, ...]) -> tuple[tuple[ElementType, ...], Shape]:

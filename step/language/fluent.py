@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar
 
-from step.host.extensions import load_package, load_until, register
+from step.host.extensions import load_until, modules_of, register
 from step.host.nearest import among
 from step.language.arguments import Checked, checked
 
@@ -64,7 +64,7 @@ def _elsewhere(name: str) -> str:
 
 def _load_homes() -> None:
     for home in HOMES:
-        load_package(home)
+        modules_of(home)
 
 
 class StreamMethods(Fluent):

@@ -44,6 +44,9 @@ class Sample(NamedTuple):
     values: Mapping[int, Callable[[Random], Any]] = MappingProxyType({})
 
 
+TILES = "a sample takes tiles"
+"""Said of other elements, which is no harm: the function is not used with them."""
+
 NUMBER = Tile(UINT32)
 """The type of operands that count, or are an address."""
 

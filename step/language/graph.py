@@ -348,7 +348,7 @@ class Graph(GraphMethods):
         self.symbols[name] = SymbolInfo(symbol(name, kind), born, of, declared)
         return self.symbols[name].dim
 
-    def _symbol_of(self, node: str, location: Location, hint: str, kind: DimKind) -> Dim:
+    def _symbol_of(self, node: str, location: Location, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
         """A new symbol for ``node``; in the ``hint`` there may be an expression."""
         stem = re.sub(r"[^A-Za-z0-9_]+", "_", f"{node}_{hint}")
         return self._new_symbol(unused(stem, self.symbols.__contains__), kind, location, node)

@@ -13,17 +13,13 @@ from step.language.dims import Dim, DimKind, Shape
 class Names:
     """Makes symbols for the operator that is being placed.
 
-    ``new`` makes one that is named after the operator and a hint; ``made`` are those for keys in this graph.
+    ``symbol`` makes one that is named after the operator and a hint; ``made`` are those for keys in this graph.
     ``drivers`` tell the streams at the inputs apart: equal ones are equal.
     """
 
-    new: Callable[[str, DimKind], Dim]
+    symbol: Callable[..., Dim]
     made: dict[tuple[Any, ...], Shape]
     drivers: Sequence[tuple[Any, ...]]
-
-    def symbol(self, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
-        """A new symbol, named after the operator and ``hint``."""
-        return self.new(hint, kind)
 
     def shared(self, key: tuple[Any, ...], make: Callable[[], Shape]) -> Shape:
         """The symbols made for ``key`` before in this graph, or else new ones."""

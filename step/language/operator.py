@@ -8,7 +8,6 @@ rule (`infer`) and metrics, and its meaning (`process`) where its rule in ``step
 from __future__ import annotations
 
 import abc
-import enum
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -75,17 +74,6 @@ class Placed(Protocol):
         """Types of the streams that it writes."""
 
 
-class Kind(enum.Enum):
-    """The kind of an operator, in a picture."""
-
-    OFF_CHIP = enum.auto()
-    ON_CHIP = enum.auto()
-    BOUNDARY = enum.auto()
-    ROUTING = enum.auto()
-    HIGHER_ORDER = enum.auto()
-    SHAPE = enum.auto()
-
-
 @dataclass(frozen=True)
 class Access:
     """The off-chip memory of an operator: a region of ``tiles`` times ``tile``, through a port of its own.
@@ -110,7 +98,6 @@ class Operator(metaclass=CheckedABC):
     """
 
     name: ClassVar[str]
-    kind: ClassVar[Kind] = Kind.SHAPE
     ends_run: ClassVar[bool] = False
     """Tokens of the operator leave the program (see `Surroundings.collect`): a run goes on until it handled Done."""
 
@@ -168,7 +155,7 @@ class Operator(metaclass=CheckedABC):
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
         """Ports among ``inputs`` that have a say in ``fault``; their tokens stand in the error."""
-        return self.function.indices if self.function and fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
+        return tuple(self.decides_on(inputs) if fault is Fault.OUT_OF_RANGE else range(inputs))
 
     def fault_text(self, fault: Fault) -> str:
         """Meaning of ``fault`` here."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from step.errors import GraphError
-from step.language.graph import Graph, Node
-from step.language.operator import Access
-from step.language.tiling import accessed, stored
+from step.language.graph import Graph
+from step.language.tiling import accessed, accesses, stored
 
 
 def check_stored(graph: Graph) -> None:
     """Raise `GraphError` where a tensor that is stored is cut in two ways, or has the name of another output."""
     for tensor in stored(graph):
-        first, *others = _accessing(graph, tensor)
-        for node, access in others:
-            if access.tile != first[1].tile:
+        found = [(node, access.tile) for node in graph if (access := accessed(node)) and access.tensor == tensor]
+        (first, cut), *others = found
+        for node, tile in others:
+            if tile != cut:
                 raise GraphError(
-                    f"tensor {tensor!r} is stored, so all must cut it into the same tiles: {first[0].describe()} has "
-                    f"{first[1].tile}, {node.describe()} has {access.tile}"
+                    f"tensor {tensor!r} is stored, so all must cut it into the same tiles: {first.describe()} has "
+                    f"{cut}, {node.describe()} has {tile}"
                 )
         if tensor in graph.nodes:
             raise GraphError(
@@ -40,18 +40,15 @@ def unordered(graph: Graph) -> Iterator[str]:
     behind = networkx.DiGraph(edges)
     behind.add_nodes_from(node.name for node in graph)
     for tensor in stored(graph):
-        places = _accessing(graph, tensor)
-        for store in (node for node, _ in places if node.operator.writes(node) is not None):
+        stores, loads = (
+            [node for node, access in accesses(graph, writes=writes) if access.tensor == tensor]
+            for writes in (True, False)
+        )
+        for store in stores:
             ordered = networkx.descendants(behind, store.name) | networkx.ancestors(behind, store.name)
-            for load in (node for node, _ in places if node.operator.reads(node) is not None):
+            for load in loads:
                 if load.name not in ordered:
                     yield (
                         f"{load.describe()} reads tensor {tensor!r}, which {store.describe()} writes, "
                         "and does not wait for its acknowledgements: what it reads depends on timing"
                     )
-
-
-def _accessing(graph: Graph, tensor: str) -> list[tuple[Node, Access]]:
-    """The operators that read or write ``tensor``, in order."""
-    found = ((node, accessed(node)) for node in graph)
-    return [(node, access) for node, access in found if access is not None and access.tensor == tensor]

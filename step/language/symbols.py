@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from math import prod
 from numbers import Integral
 from operator import itemgetter
-from typing import Any
 
 import sympy
 
@@ -20,9 +17,6 @@ from step.language.graph import Graph
 from step.language.operator import StreamType
 from step.language.stream import Stream
 from step.language.types import Tile
-
-JOINED: Mapping[Any, Callable[[Any], Any]] = {sympy.Add: sum, sympy.Mul: prod, sympy.Max: max, sympy.Min: min}
-"""What sums, products and extremes do with numbers."""
 
 
 def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, int]:
@@ -130,25 +124,8 @@ def evaluate(expression: sympy.Expr, values: Mapping[str, int], graph: Graph) ->
 
 def replaced(expression: sympy.Expr, values: Mapping[str, int]) -> sympy.Expr:
     """``expression`` with numbers for the symbols that have ``values``: all at once, as programs have thousands."""
-    symbols = _symbols(expression)
-    if all(name in values for _, name in symbols):
-        number = _number(expression, values)
-        if number is not None:
-            return sympy.Rational(number.numerator, number.denominator)
-    return expression.xreplace({each: sympy.Integer(values[name]) for each, name in symbols if name in values})
-
-
-def _number(expression: sympy.Basic, values: Mapping[str, int]) -> int | Fraction | None:
-    """The value of sums, products and extremes, which SymPy takes long for; None where there is something else."""
-    if expression.is_Symbol:
-        return values[str(expression)]
-    if expression.is_Rational:
-        return expression.p if expression.q == 1 else Fraction(expression.p, expression.q)
-    join = JOINED.get(expression.func)
-    if join is None:
-        return None
-    parts = [_number(each, values) for each in expression.args]
-    return None if None in parts else join(parts)
+    numbers = {each: sympy.Integer(values[name]) for each, name in _symbols(expression) if name in values}
+    return expression.xreplace(numbers)
 
 
 @lru_cache(maxsize=1 << 14)  # many streams have extents alike

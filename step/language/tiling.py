@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
@@ -11,9 +11,10 @@ import numpy as np
 
 from step.errors import TypeMismatch
 from step.language.dims import shape
-from step.language.faults import Fault
+from step.language.dtypes import UINT32
+from step.language.faults import Fault, Violation
 from step.language.graph import Graph, Node, Tensor
-from step.language.operator import Access, Kind, Operator, StreamType, expect
+from step.language.operator import Access, Operator, StreamType, expect
 from step.language.types import ElementType, Tile, is_dynamic
 
 
@@ -63,11 +64,20 @@ class _TiledAccess(Operator):
     tensor: Tensor
     tile: tuple[int, int]
 
-    kind = Kind.OFF_CHIP
-
     @property
     def tiling(self) -> TiledTensor:
         return TiledTensor(self.tensor, self.tile)
+
+    def expect_addresses(self, stream: StreamType) -> None:
+        """Raise `TypeMismatch` for a ``stream`` of something else."""
+        expect(stream.element == Tile(UINT32), f"an address is a {Tile(UINT32)}, not {stream.element}")
+
+    def place(self, address: np.ndarray) -> int:
+        """The tile at an ``address``; raises `Violation` where there is none."""
+        place = int(address[0, 0])
+        if place >= self.tiling.count:
+            raise Violation(Fault.OUT_OF_RANGE)
+        return place
 
     def fault_text(self, fault: Fault) -> str:
         return f"{super().fault_text(fault)}{f': {self.tiling}' if fault is Fault.OUT_OF_RANGE else ''}"
@@ -94,11 +104,15 @@ def accessed(node: Node) -> Access | None:
     return access if access is not None and access.tensor is not None else None
 
 
+def accesses(nodes: Iterable[Node], *, writes: bool) -> Iterator[tuple[Node, Access]]:
+    """Those of ``nodes`` that read off-chip memory, or that write it, each with its access."""
+    for node in nodes:
+        access = node.operator.writes(node) if writes else node.operator.reads(node)
+        if access is not None:
+            yield node, access
+
+
 def stored(graph: Graph) -> dict[str, TiledTensor]:
     """The declared tensors that ``graph`` stores, and how they are cut."""
-    found = {}
-    for node in graph:
-        access = node.operator.writes(node)
-        if access is not None and access.tensor is not None:
-            found[access.tensor] = TiledTensor(graph.tensors[access.tensor], access.tile.shape)
-    return found
+    written = [access for _, access in accesses(graph, writes=True)]
+    return {each.tensor: TiledTensor(graph.tensors[each.tensor], each.tile.shape) for each in written if each.tensor}

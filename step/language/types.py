@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
@@ -99,11 +99,18 @@ class Tile(metaclass=Checked):
         return f"Tile({self.dtype}, {self.rows}, {self.cols})"
 
 
+def leaves(element: ElementType) -> Iterator[ElementType]:
+    """Parts of ``element``, in order: a tuple has those of its items, all else is one."""
+    if not isinstance(element, Tuple):
+        yield element
+        return
+    for item in element.items:
+        yield from leaves(item)
+
+
 def is_dynamic(element: ElementType | None) -> bool:
     """Whether ``element`` is a tile with a dynamic number of rows, or a tuple that has one."""
-    if isinstance(element, Tuple):
-        return any(map(is_dynamic, element.items))
-    return isinstance(element, Tile) and not element.rows.is_static
+    return element is not None and any(map(has_rows, leaves(element)))
 
 
 def has_rows(element: ElementType) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from step.errors import FabricError
-from step.language.tiling import stored
+from step.language.tiling import accesses, stored
 from step.lowering.bus import BusConfig
 from step.lowering.dma import (
     LIST,
@@ -147,10 +147,7 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
 def _tiles(netlist: Netlist, *, writes: bool) -> Iterator[_PortRequest]:
     """The ports of loads, or of stores."""
     memory, written = memory_map(netlist), stored(netlist.graph)
-    for node in netlist.units:
-        access = node.operator.writes(node) if writes else node.operator.reads(node)
-        if access is None:
-            continue
+    for node, access in accesses(netlist.units, writes=writes):
         region = (memory.stores if writes else memory.loads)[node.name]
         name = (access.tensor if access.tensor in written else None) or node.name
         any_size = writes and access.tiles is None

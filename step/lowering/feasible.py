@@ -8,7 +8,7 @@ from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.dims import element_count
 from step.language.graph import Node
-from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
+from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, leaves, with_rows
 from step.lowering.board import board_of
 from step.lowering.by_operator import LANES, LINKS
 from step.lowering.fabric import FabricConfig
@@ -175,15 +175,12 @@ def _check_references(node: Node, netlist: Netlist) -> None:
     """References to buffers go from what fills them to what reads them, and nowhere else."""
     for port, stream in enumerate(node.inputs):
         filler = netlist.graph.nodes[stream.producer].operator
-        if _refers(stream.element) and not (node.operator.reads_buffers and port == 0 and filler.fills_buffers):
+        refers = any(isinstance(each, Buffer) for each in leaves(stream.element))
+        if refers and not (node.operator.reads_buffers and port == 0 and filler.fills_buffers):
             raise FabricError(
                 f"{node.describe()}: input {stream} carries {stream.element}; in a fabric the buffers of one bufferize "
                 "are read by one streamify, right behind it: bufferize the stream once for each of its readers"
             )
-
-
-def _refers(element: ElementType) -> bool:
-    return isinstance(element, Buffer) or (isinstance(element, Tuple) and any(map(_refers, element.items)))
 
 
 def _check_dynamic(node: Node, netlist: Netlist) -> None:

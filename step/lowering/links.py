@@ -8,7 +8,7 @@ no words. Values travel where somebody needs them: that is a backward slice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,7 +17,8 @@ from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.graph import Graph, Node
 from step.language.parameters import Count, settled
-from step.language.types import ElementType, Tile, Tuple, is_dynamic, with_rows
+from step.language.tiling import accesses
+from step.language.types import ElementType, has_rows, leaves, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.limits import MOST_BITS
 from step.lowering.plans.rows import largest, parts
@@ -28,9 +29,7 @@ Port = tuple[str, int]
 
 def item_bits(element: ElementType) -> tuple[int, ...]:
     """Bits of what ``element`` is made of: of the items of a tuple, in order, else its own."""
-    if isinstance(element, Tuple):
-        return tuple(bits for item in element.items for bits in item_bits(item))
-    return (element.bits,) if element.bits else ()
+    return tuple(each.bits for each in leaves(element) if each.bits)
 
 
 def words(items: tuple[int, ...], link_bits: int) -> tuple[int, ...]:
@@ -50,8 +49,8 @@ class Span:
     def of(cls, elements: Iterable[ElementType], link_bytes: int) -> Span:
         """Words of ``elements`` one after the other."""
         tiles = [tile for element in elements for tile in leaves(element)]
-        fixed = sum(sum(words(item_bits(each), 8 * link_bytes)) for each in tiles if not is_dynamic(each))
-        rows = (each.with_rows(1).bits for each in tiles if isinstance(each, Tile) and is_dynamic(each))
+        fixed = sum(sum(words(item_bits(each), 8 * link_bytes)) for each in tiles if not has_rows(each))
+        rows = (with_rows(each, 1).bits for each in tiles if has_rows(each))
         return cls(fixed, tuple(rows), 8 * link_bytes)
 
     def __add__(self, other: Span) -> Span:
@@ -71,26 +70,13 @@ class Span:
         return largest(1, self.at(rows)) if self.rows else self.fixed
 
 
-def leaves(element: ElementType) -> Iterator[ElementType]:
-    """Parts of ``element``, in order."""
-    if not isinstance(element, Tuple):
-        yield element
-        return
-    for item in element.items:
-        yield from leaves(item)
-
-
 @lru_cache(maxsize=1 << 12)  # channels of a program carry few types that differ
 def data_words(element: ElementType | None, link_bytes: int, rows: int = 0) -> int:
     """Words that follow the header of a value of ``element``; none if only the header is sent (None).
 
     Tiles of dynamic size have so many ``rows``, and are no control, whatever their size.
     """
-    if element is None or element.is_control:
-        return 0
-    if is_dynamic(element):
-        return int(Span.of((element,), link_bytes).at(rows))
-    return sum(words(item_bits(element), 8 * link_bytes))
+    return 0 if element is None or element.is_control else int(Span.of((element,), link_bytes).at(rows))
 
 
 @dataclass(frozen=True)
@@ -159,8 +145,7 @@ def deciding(lowered: Graph) -> frozenset[str]:
 
 def _upstream(lowered: Graph, chosen: Callable[[Node], Iterable[int]]) -> set[Port]:
     """The ``chosen`` inputs, and all that their values are made of; what is read is made of what was written."""
-    accesses = [(node.name, node.operator.writes(node)) for node in lowered]
-    written = [(each.tensor, (name, each.port)) for name, each in accesses if each is not None and each.tensor]
+    written = [(each.tensor, (node.name, each.port)) for node, each in accesses(lowered, writes=True) if each.tensor]
     found, todo = set[Port](), [(node.name, port) for node in lowered for port in chosen(node)]
     while todo:
         consumer = todo.pop()

@@ -15,16 +15,15 @@ takes as many as it comes to need.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 
 from step.errors import FabricError
 from step.language.graph import Graph, Node
-from step.language.operator import Access
-from step.language.tiling import stored
+from step.language.tiling import accesses, stored
 from step.language.types import Buffer
-from step.lowering.fabric import LIMITS
 from step.lowering.netlist import Netlist, derived
 from step.lowering.off_chip import MemoryConfig
 
@@ -96,28 +95,19 @@ def regions_of(graph: Graph, memory: MemoryConfig) -> MemoryMap:
 
 def _laid_out(graph: Graph, memory: MemoryConfig) -> MemoryMap:
     end, (multiple, turns, step) = 0, _starts(memory)
-    turn = count()
-    shared: dict[str, Region | None] = dict.fromkeys(stored(graph))
-
-    def place(accesses: Mapping[str, Access | None]) -> dict[str, Region]:
-        nonlocal end
-        regions = {}
-        for name, access in accesses.items():
-            if access is None:
-                continue
-            if (placed := shared.get(access.tensor or "")) is not None:
-                regions[name] = replace(placed, node=name)
-                continue
-            tiles = DYNAMIC_TILES if access.tiles is None else access.tiles
-            beats = memory.beats(access.tile.bits) if access.tile.is_static else 0  # which no fabric stores
-            regions[name] = Region(name, end + next(turn) % turns * step, beats, tiles)
-            end = -(-regions[name].end // multiple) * multiple
-            if access.tensor in shared:
-                shared[access.tensor] = regions[name]
-        return regions
-
-    loads = place({node.name: node.operator.reads(node) for node in graph})
-    stores = place({node.name: node.operator.writes(node) for node in graph})
+    turn, written = count(), stored(graph)
+    shared, loads, stores = dict[str, Region](), dict[str, Region](), dict[str, Region]()
+    for regions, writes in ((loads, False), (stores, True)):
+        for node, access in accesses(graph, writes=writes):
+            region = shared.get(access.tensor or "")
+            if region is None:
+                tiles = DYNAMIC_TILES if access.tiles is None else access.tiles
+                beats = memory.beats(access.tile.bits) if access.tile.is_static else 0  # which no fabric stores
+                region = Region(node.name, end + next(turn) % turns * step, beats, tiles)
+                end = -(-region.end // multiple) * multiple
+                if access.tensor in written:
+                    shared[access.tensor] = region
+            regions[node.name] = replace(region, node=node.name)
     return MemoryMap(loads, stores, end)
 
 
@@ -126,10 +116,8 @@ def _beyond(region: Region, graph: Graph, memory: MemoryConfig) -> FabricError:
     access = node.operator.reads(node) or node.operator.writes(node)
     what = f"tensor {access.tensor!r}" if access is not None and access.tensor is not None else "what it stores"
     wider = _wide_enough(graph, memory)
-    if wider:
-        mend = f"choose a fabric with memory.beat_bytes={wider}"
-    else:
-        mend = "choose larger tiles, as each begins on a beat of its own, or smaller tensors"
+    tiles = "choose larger tiles, as each begins on a beat of its own, or smaller tensors"
+    mend = f"choose a fabric with memory.beat_bytes={wider}" if wider else tiles
     return FabricError(
         f"{node.describe()}: {what} lies in the beats {region.base:,} to {region.end - 1:,} of off-chip memory, of "
         f"{memory.beat_bytes} bytes each, but addresses have {ADDRESS_BITS} bits and end at beat {most - 1:,}; {mend}"
@@ -138,15 +126,11 @@ def _beyond(region: Region, graph: Graph, memory: MemoryConfig) -> FabricError:
 
 def _wide_enough(graph: Graph, memory: MemoryConfig) -> int:
     """Bytes of a beat with which all of ``graph`` has addresses; 0: there are none in such a ``memory``."""
-    width = 2 * memory.beat_bytes
-    while width <= LIMITS["memory.beat_bytes"].most:
-        try:
-            wider = replace(memory, beat_bytes=width)
-        except FabricError:
-            return 0
-        if all(each.end <= 1 << ADDRESS_BITS for each in _laid_out(graph, wider).regions):
-            return width
-        width *= 2
+    with suppress(FabricError):  # there are no wider beats
+        while True:
+            memory = replace(memory, beat_bytes=2 * memory.beat_bytes)
+            if all(each.end <= 1 << ADDRESS_BITS for each in _laid_out(graph, memory).regions):
+                return memory.beat_bytes
     return 0
 
 

@@ -274,27 +274,23 @@ def insert_broadcasts(graph: Graph) -> Graph:
     Copies are handed out in the order in which the readers were placed. A reader's channel depth stays with its copy.
     """
     result = Graph(graph.name, tensors=graph.tensors, symbols=graph.symbols, refinements=graph.refinements)
-    copies: dict[tuple[str, int, str, int], tuple[str, int]] = {}
-    readers = graph.readers()
+    readers, names = graph.readers(), dict[Port, str]()
+    for key, reading in readers.items():
+        if len(reading) > 1:
+            names[key] = f"{graph.stream_name(*key).replace('.', '_')}_broadcast"
+            while names[key] in graph.nodes:
+                names[key] += "_"
     for node in graph:
-        result.nodes[node.name] = node
+        inputs = []
+        for port, stream in enumerate(node.inputs):
+            origin = graph.resolve(stream)
+            key = origin.key
+            if key in names:
+                key = names[key], readers[key].index((node, port))
+            inputs.append(Stream(result, *key, origin.type, stream.depth, stream.hops))
+        result.nodes[node.name] = replace(node, inputs=tuple(inputs))
         for port, output in enumerate(node.output_types):
-            reading = readers[node.name, port]
-            if len(reading) < 2:
-                continue
-            name = f"{graph.stream_name(node.name, port).replace('.', '_')}_broadcast"
-            while name in graph.nodes:
-                name += "_"
-            source = Stream(result, node.name, port, output)
-            result.nodes[name] = Node(name, Broadcast(len(reading)), (source,), (output,) * len(reading), node.location)
-            for copy, (reader, reader_port) in enumerate(reading):
-                copies[node.name, port, reader.name, reader_port] = name, copy
-    for name, node in result.nodes.items():
-        if name in graph.nodes:
-            inputs = []
-            for port, stream in enumerate(node.inputs):
-                origin = graph.resolve(stream)
-                producer = copies.get((*origin.key, name, port), origin.key)
-                inputs.append(Stream(result, *producer, origin.type, stream.depth, stream.hops))
-            result.nodes[name] = Node(name, node.operator, tuple(inputs), node.output_types, node.location)
+            if name := names.get((node.name, port)):
+                copied, copies = Stream(result, node.name, port, output), len(readers[node.name, port])
+                result.nodes[name] = Node(name, Broadcast(copies), (copied,), (output,) * copies, node.location)
     return result

@@ -12,7 +12,6 @@ from step.language.draft import Draft
 from step.language.expecting import expect_element, only
 from step.language.operator import (
     Accounting,
-    Kind,
     Names,
     Operator,
     Placed,
@@ -43,7 +42,6 @@ class Bufferize(Operator):
 
     rank: int
 
-    kind = Kind.ON_CHIP
     fills_buffers = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

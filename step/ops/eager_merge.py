@@ -11,10 +11,9 @@ from step.language.chunks import common_chunk, expect_equal_chunks, together
 from step.language.dims import DimKind, derive
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.graph import Graph, graph_method
-from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Names, Operator, Placed, StreamType, expect
 from step.language.padding import Padding
 from step.language.stream import Stream
-from step.language.tokens import DONE, Token
 from step.language.types import Selector
 from step.language.useful import merged
 
@@ -36,7 +35,6 @@ class EagerMerge(Operator):
 
     rank: int
 
-    kind = Kind.ROUTING
     output_names = ("", "selector")
     optional_outputs = ("", "selector")  # who comes first may be all that matters
 
@@ -51,25 +49,6 @@ class EagerMerge(Operator):
 
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
         return merged(node, inputs, range(len(inputs))), None
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        left = list(range(len(node.input_types)))
-        arrivals, taken = around.arrivals(), 0
-        while left:
-            token = yield arrivals[taken] if taken < len(arrivals) else tuple(left)
-            port = around.port()
-            if token.done:
-                left.remove(port)
-                continue
-            around.emit(SELECTOR, Token(1 << port))
-            around.emit(DATA, token)
-            taken += 1
-            while token.stop < self.rank:
-                token = yield port
-                around.emit(DATA, token)
-                taken += 1
-        for output in (DATA, SELECTOR):
-            around.emit(output, DONE)
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         return range(inputs) if output == DATA else ()

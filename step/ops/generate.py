@@ -15,7 +15,6 @@ from step.language.draft import HIGHEST_RANK, Draft
 from step.language.dtypes import BF16, INT8, INT32, INTEGERS, UINT32, DType, as_dtype
 from step.language.graph import Graph, graph_method
 from step.language.operator import Names, Operator, StreamType, expect
-from step.language.parameters import shown
 from step.language.stream import Stream
 from step.language.types import Selector, Tile
 
@@ -73,15 +72,7 @@ class Generate(Operator):
                 expect(has_integer(tile, number), f"{number} is no {tile}")
             return
         for each in (*self.values, *self.before, *self.behind):
-            expect(self._accepts(each), f"{shown(each)} is no {self.element}")
-
-    def _accepts(self, constant: Constant) -> bool:
-        if isinstance(self.element, Selector):
-            return self.element.accepts(constant)
-        try:
-            return self.element.accepts(self._tile(constant))
-        except (OverflowError, ValueError):  # integers that the format does not have, rows of different lengths
-            return False
+            as_constant(self.element, each)
 
     def _tile(self, constant: Any) -> np.ndarray:
         assert isinstance(self.element, Tile)

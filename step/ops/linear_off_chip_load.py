@@ -11,7 +11,7 @@ from step.language.affine import check_walk
 from step.language.dims import dim, shape
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.graph import Graph, Tensor, graph_method
-from step.language.loops import Stops, Walk
+from step.language.loops import Walk
 from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream
 from step.language.tiling import _TiledAccess, rows_and_columns
@@ -49,13 +49,8 @@ class LinearOffChipLoad(_TiledAccess):
         """Addresses of the tiles of one read."""
         return Walk(self.out, self.stride, self.offset)
 
-    @property
-    def levels(self) -> Stops:
-        """Own stops of the tiles of one read."""
-        return self.indices.stops
-
     def process(self, node: Placed, around: Surroundings) -> Process:
-        tiles, walk, depth = around.tiles(), [*zip(self.indices, self.levels, strict=True)], len(self.out)
+        tiles, walk, depth = around.tiles(), [*zip(self.indices, self.indices.stops, strict=True)], len(self.out)
         done = False
         while not done:
             reference = (yield 0) if node.input_types else Token(None)

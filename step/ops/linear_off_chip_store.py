@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from step.language.draft import Draft
 from step.language.expecting import expect_element, only
 from step.language.faults import Fault, Violation
-from step.language.operator import Access, Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Access, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.tiling import fills, rows_and_columns
 from step.language.types import Tile
@@ -29,7 +29,6 @@ class LinearOffChipStore(Operator):
     tile: tuple[int, int] | None = None
 
     output_names = ()
-    kind = Kind.OFF_CHIP
     ends_run = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from step.language.dims import format_shape, if_equal
 from step.language.draft import Draft
 from step.language.expecting import expect_selectors
-from step.language.operator import Kind, Names, Operator, Placed, StreamType, expect, expect_rank
+from step.language.operator import Names, Operator, Placed, StreamType, expect, expect_rank
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 
@@ -32,7 +32,6 @@ class Partition(Operator):
     rank: int
     targets: int
 
-    kind = Kind.ROUTING
     control = (SELECTOR,)
     data = (DATA,)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from step.errors import TypeMismatch
 from step.language.draft import Draft
-from step.language.dtypes import BOOL, UINT32
+from step.language.dtypes import BOOL
 from step.language.faults import Fault, Violation, aligned
 from step.language.graph import Tensor
 from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect, expect_same_shape
@@ -39,9 +39,8 @@ class RandomOffChipStore(_TiledAccess):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 2, f"a random store takes addresses and data, not {len(inputs)} streams")
         self.tiling.check()
-        address, data = (each.element for each in inputs)
-        expect(address == Tile(UINT32), f"an address is a {Tile(UINT32)}, not {address}")
-        expected = self.tiling.element
+        self.expect_addresses(inputs[ADDRESS])
+        data, expected = inputs[DATA].element, self.tiling.element
         expect(fills(data, expected), f"tensor {self.tensor.name!r} is stored in {expected}, not in {data}")
         return (StreamType(Tile(BOOL), expect_same_shape(inputs)),)
 
@@ -52,19 +51,16 @@ class RandomOffChipStore(_TiledAccess):
             tokens = [(yield ADDRESS), (yield DATA)]
             token = aligned(*tokens)
             if token.has_value:
-                address = int(token.value[0, 0])
-                if address >= self.tiling.count:
-                    raise Violation(Fault.OUT_OF_RANGE)
+                place = self.place(token.value)
                 if len(tokens[DATA].value) != self.tile[0]:
                     raise Violation(Fault.ROWS_DO_NOT_FILL)
-                tiles[address] = tokens[DATA].value
+                tiles[place] = tokens[DATA].value
                 token = token._replace(value=np.ones((1, 1), np.bool_))
             around.emit(0, token)
             done = token.done
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        ports = {Fault.OUT_OF_RANGE: (ADDRESS,), Fault.ROWS_DO_NOT_FILL: (DATA,)}
-        return ports[fault] if fault in ports else super().fault_ports(fault, inputs)
+        return (DATA,) if fault is Fault.ROWS_DO_NOT_FILL else super().fault_ports(fault, inputs)
 
     def fault_text(self, fault: Fault) -> str:
         if fault == Fault.ROWS_DO_NOT_FILL:

@@ -10,12 +10,11 @@ from step.language.chunks import common_chunk, expect_equal_chunks, together
 from step.language.dims import DimKind
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.expecting import expect_selectors
-from step.language.faults import Fault, Violation
+from step.language.faults import Fault
 from step.language.graph import Graph, graph_method
-from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Names, Operator, Placed, StreamType, expect
 from step.language.padding import Padding
 from step.language.stream import Stream
-from step.language.tokens import empty
 from step.language.useful import merged
 
 Order = Literal["arrival", "index"]
@@ -39,8 +38,6 @@ class Reassemble(Operator):
     rank: int
     order: Order = "arrival"
 
-    kind = Kind.ROUTING
-
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 2, f"reassemble takes data and selectors, not {len(inputs)} streams")
         *data, selector = inputs
@@ -51,40 +48,6 @@ class Reassemble(Operator):
 
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
         return (merged(node, inputs, range(len(inputs) - 1)),)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        count = len(node.input_types) - 1
-        arrivals = around.arrivals() if self.order == "arrival" else ()
-        taken = 0
-        while True:
-            selector = yield count
-            if selector.done:
-                break
-            end = self.rank + 1 + selector.stop
-            if selector.is_empty:
-                around.emit(0, empty(self.rank + 1 + selector.rank, end))
-                continue
-            chosen = [port for port in range(count) if selector.value >> port & 1]
-            if not chosen:
-                around.emit(0, empty(self.rank + 1, end))
-            while chosen:
-                port = arrivals[taken] if taken < len(arrivals) else chosen[0]
-                while True:
-                    token = yield port
-                    taken += 1
-                    if token.done:
-                        raise Violation(Fault.MISSING_DATA)
-                    ends = token.stop >= self.rank
-                    around.emit(0, token._replace(stop=end) if ends and len(chosen) == 1 else token)
-                    if ends:
-                        break
-                chosen.remove(port)
-        around.emit(0, selector)
-        last = []
-        for port in range(count):
-            last.append((yield port))
-        if not all(token.done for token in last):
-            raise Violation(Fault.LEFTOVER_DATA)
 
     def decides_on(self, inputs: int) -> Sequence[int]:
         return (inputs - 1,)

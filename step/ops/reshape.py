@@ -53,32 +53,29 @@ class Reshape(Operator):
         expect(self.chunk >= 1, f"chunk must be an integer >= 1, not {self.chunk!r}")
         stream = only(inputs, "reshape takes")
         expect_rank(self.rank, 0, stream.rank)
+        at = stream.rank - self.rank
+        split = stream.shape[at]
         if self.rank:
-            return self._split_type(stream)
-        inner = stream.shape[-1]
-        if self.chunk > 1 and not (is_dynamic(stream.element) and self.divides(inner)):
+            self._check_split(split)
+        elif self.chunk > 1 and not (is_dynamic(stream.element) and self.divides(split)):
             pad_element(stream.element, self.pad)
         chunks = derive(
-            [inner], sympy.ceiling(inner.extent / self.chunk), lambda: names.symbol("chunks", DimKind.RAGGED)
+            [split], sympy.ceiling(split.extent / self.chunk), lambda: names.symbol("chunks", DimKind.RAGGED)
         )
-        shape = (*stream.shape[:-1], chunks, dim(self.chunk))
+        shape = (*stream.shape[:at], chunks, dim(self.chunk), *stream.shape[at + 1 :])
         return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
 
     def divides(self, inner: Dim) -> bool:
         """Whether no chunk of this dimension is left open, whatever the extents of symbols."""
         return self.chunk == 1 or (not inner.is_ragged and bool((inner.extent / self.chunk).is_integer))
 
-    def _split_type(self, stream: StreamType) -> tuple[StreamType, StreamType]:
-        """Types of the outputs where nothing is padded."""
+    def _check_split(self, split: Dim) -> None:
+        """Raise `TypeMismatch` for a dimension of which the last chunk would have to be padded."""
         expect(self.pad == 0, f"only the innermost dimension is padded: pad must be 0 with rank {self.rank}")
-        at = stream.rank - self.rank
-        split = stream.shape[at]
         expect(
             split.is_static and int(split) % self.chunk == 0,
             f"dimension {self.rank} must have a static extent that chunk {self.chunk} divides, not {split}",
         )
-        shape = (*stream.shape[:at], dim(int(split) // self.chunk), dim(self.chunk), *stream.shape[at + 1 :])
-        return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         return (0,) if output == 0 else ()  # the stops say what is padding

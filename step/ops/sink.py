@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from step.language.draft import Draft
 from step.language.expecting import only
-from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream, stream_method
 
 
@@ -20,7 +20,6 @@ class Sink(Operator):
     """
 
     output_names = ()
-    kind = Kind.BOUNDARY
     ends_run = True
     hands_out = True
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from step.language.dims import Dim, Shape, mean, shape
 from step.language.draft import Draft
 from step.language.graph import Graph, graph_method
-from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream
 from step.language.types import ElementType, Selector, Tile, Tuple, is_dynamic
 
@@ -24,8 +24,6 @@ class Source(Operator):
 
     element: ElementType
     shape: Shape
-
-    kind = Kind.BOUNDARY
 
     def given(self) -> StreamType:
         return StreamType(self.element, self.shape)

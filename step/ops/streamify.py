@@ -14,7 +14,7 @@ from step.language.draft import HIGHEST_RANK, Draft, inside
 from step.language.expecting import expect_element
 from step.language.faults import Fault, Violation
 from step.language.loops import Walk
-from step.language.operator import Accounting, Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Accounting, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
@@ -43,7 +43,6 @@ class Streamify(Operator):
     out: tuple[int, ...] | None = None
     stride: tuple[int, ...] | None = None
 
-    kind = Kind.ON_CHIP
     reads_buffers = True
     data = (DATA,)  # the reference only says how often to read
 

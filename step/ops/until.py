@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from step.language.draft import Draft
 from step.language.faults import Fault
-from step.language.operator import Kind, Names, Operator, StreamType, expect
+from step.language.operator import Names, Operator, StreamType, expect
 from step.language.stream import Stream, stream_method
 from step.language.types import Selector
 
@@ -26,7 +26,6 @@ class Until(Operator):
     >>> x.until(more).sink("y")
     """
 
-    kind = Kind.ROUTING
     control = (SELECTOR,)
     data = (DATA,)
 

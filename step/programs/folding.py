@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from step.language.graph import Graph, Node
-from step.language.types import ElementType, Tile
+from step.language.types import is_dynamic, with_rows
 
 FEWEST = 3
 """Operators that are folded to one."""
@@ -61,13 +61,6 @@ def common(texts: Iterable[str]) -> str:
 
 def _work(node: Node) -> object:
     function = node.operator.function
-    inputs = tuple(_shape(each.element) for each in node.inputs)
-    outputs = tuple(_shape(each.element) for each in node.output_types)
-    return node.operator.name, function and function.name, inputs, outputs
-
-
-def _shape(element: ElementType) -> object:
-    """The type, in which all dynamic sizes are the same."""
-    if isinstance(element, Tile) and not element.rows.is_static:
-        return element.dtype, "dynamic", element.cols
-    return element
+    elements = (each.element for each in (*node.input_types, *node.output_types))
+    types = [(is_dynamic(each), with_rows(each, 1)) for each in elements]  # all dynamic rows are the same
+    return node.operator.name, function and function.name, len(node.inputs), tuple(types)

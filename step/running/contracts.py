@@ -16,6 +16,7 @@ from step.language.graph import Graph, Node
 from step.language.loops import RegularStream
 from step.language.stream import Stream
 from step.language.symbols import determined, measure, showing
+from step.language.tiling import accesses
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector, is_dynamic
 from step.lowering.memory import DYNAMIC_TILES, memory_map
@@ -198,11 +199,10 @@ def first_fault(
 
 def overflow(netlist: Netlist, traffic: Mapping[str, TrafficResult]) -> StreamFault | None:
     """The fault of the first store that wrote more tiles than there is room for; None: all had room."""
-    for name, region in memory_map(netlist).stores.items():
-        node = netlist.graph.nodes[name]
-        access = node.operator.writes(node)
-        if access is not None and access.tiles is None and traffic[name].beats > region.beats:
-            return no_room(node, traffic[name].beats // region.beats_per_tile)
+    for node, access in accesses(netlist.units, writes=True):
+        region, beats = memory_map(netlist).stores[node.name], traffic[node.name].beats
+        if access.tiles is None and beats > region.beats:
+            return no_room(node, beats // region.beats_per_tile)
     return None
 
 

@@ -6,8 +6,9 @@ a beat of its own. So bytes are those of the tiles, as the symbolic metric count
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from step.language.tiling import accesses
 from step.language.types import Tile
 from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
@@ -20,9 +21,10 @@ def traffic(netlist: Netlist, beats: Sequence[int]) -> dict[str, TrafficResult]:
     ``beats`` passed at its ports: those that read first, then those that write, each in the order of the units.
     """
     counts: dict[str, list[int]] = {}
-    for (name, writes, tile), count in zip(_ports(netlist), beats, strict=True):
-        counts.setdefault(name, [0, 0, 0])[writes] += tile_bytes(tile, count, netlist.fabric.memory)
-        counts[name][2] += count
+    ports = ((writes, *each) for writes in (False, True) for each in accesses(netlist.units, writes=writes))
+    for (writes, node, access), count in zip(ports, beats, strict=True):
+        counts.setdefault(node.name, [0, 0, 0])[writes] += tile_bytes(access.tile, count, netlist.fabric.memory)
+        counts[node.name][2] += count
     return {node.name: TrafficResult(*counts[node.name]) for node in netlist.units if node.name in counts}
 
 
@@ -32,12 +34,3 @@ def tile_bytes(tile: Tile, beats: int, memory: MemoryConfig) -> int:
     scalars = int(tile.elements)
     begun = min(rest * 8 * memory.beat_bytes // tile.dtype.bits, scalars)
     return (tiles * scalars + begun) * tile.dtype.bytes
-
-
-def _ports(netlist: Netlist) -> Iterator[tuple[str, bool, Tile]]:
-    """Memory ports: the operator of each, whether it writes, and its tiles."""
-    for writes in (False, True):
-        for node in netlist.units:
-            access = node.operator.writes(node) if writes else node.operator.reads(node)
-            if access is not None:
-                yield node.name, writes, access.tile

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import sympy
 
 from step.language.symbols import evaluate
-from step.language.types import Buffer
 from step.lowering.feasible import flops_a_cycle, is_read, with_lanes
 from step.lowering.netlist import Channel
 from step.programs.energy.activity import bits_of
@@ -57,6 +56,4 @@ def work_of(program: Program) -> dict[str, OperatorWork]:
 
 def _bits(channel: Channel) -> sympy.Expr:
     """Bits of all values that pass ``channel``."""
-    if channel.element is None or isinstance(channel.element, Buffer):
-        return sympy.Integer(0)
-    return channel.type.count * bits_of(channel.element)
+    return sympy.Integer(0) if channel.element is None else channel.type.count * bits_of(channel.element)

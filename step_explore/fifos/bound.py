@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from step.errors import needing
+from step.language.tiling import accesses
 from step.lowering.arrival import arrival
 from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
@@ -43,10 +44,9 @@ def obstacle(netlist: Netlist) -> str | None:
     """Why more room may make the program deadlock, or None: where an order depends on time it is no Kahn network."""
     if (why := arrival(netlist)) is not None:
         return why
-    stored = {access.tensor for node in netlist.units if (access := node.operator.writes(node)) is not None}
-    for node in netlist.units:
-        access = node.operator.reads(node)
-        if access is not None and access.tensor in stored:
+    stored = {access.tensor for _, access in accesses(netlist.units, writes=True)}
+    for node, access in accesses(netlist.units, writes=False):
+        if access.tensor in stored:
             return f"{node.describe()} reads a tensor that is written"
     for pad in scratchpads(netlist):
         if len(pad.shares) > 1:

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from step import functions, ops
-from step.host.extensions import load_package
+from step.host.extensions import modules_of
 from step.language import fluent
 from step.language.fluent import HOMES, Fluent, GraphMethods, StreamMethods
 
@@ -80,7 +80,7 @@ def _fluent() -> str:
 def _functions(owner: type[Fluent]) -> Iterator[Callable[..., Any]]:
     """The methods that are built in, by name."""
     for home in HOMES:
-        load_package(home)
+        modules_of(home)
     homes = tuple(f"{home}." for home in HOMES)
     return (each for _, each in sorted(owner.methods.items()) if each.__module__.startswith(homes))
 

@@ -16,7 +16,7 @@ def process(site: ContextSite, context: Context) -> Wait:
     (output,) = site.outputs
     tile = TileSize.full(operator.tile)
     element, depth = node.output_types[0].element, len(operator.out)
-    levels = operator.levels
+    levels = operator.indices.stops
     if output is None:
         raise site.refuse("no load that nobody reads")
     while True:

@@ -10,7 +10,7 @@ import sympy
 from step.language.dtypes import DType
 from step.language.function import Function
 from step.language.graph import Node
-from step.language.types import Buffer, ElementType, Tile, Tuple
+from step.language.types import ElementType, Tile, leaves
 from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
 
@@ -54,7 +54,7 @@ def activity(netlist: Netlist) -> Activity:
                 found[name].append(amount)
         found["off_chip"].append(8 * node.operator.off_chip_bytes(node))
     for channel in netlist.channels:
-        if channel.element is None or isinstance(channel.element, Buffer):
+        if channel.element is None:
             continue
         count, bits = channel.type.count, bits_of(channel.element)
         sent["link"][count] += bits
@@ -71,9 +71,9 @@ def activity(netlist: Netlist) -> Activity:
 
 def bits_of(element: ElementType) -> sympy.Expr:
     """Bits of a value, of tiles of dynamic size with the rows that they have."""
-    if isinstance(element, Tuple):
-        return sympy.Add(*map(bits_of, element.items))
-    return element.elements * element.dtype.bits if isinstance(element, Tile) else sympy.Integer(element.bits)
+    return sympy.Add(
+        *(each.elements * each.dtype.bits if isinstance(each, Tile) else each.bits for each in leaves(element))
+    )
 
 
 def _operations(node: Node, function: Function) -> dict[str, sympy.Expr]:

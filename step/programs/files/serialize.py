@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import fields
 from itertools import zip_longest
 from typing import Any
@@ -190,13 +189,13 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
 
 
 class _Reading:
-    """A graph as far as it is read: its ``streams`` by name, and the ``edges`` (feedback) and ``refinements`` (assumed
+    """A graph as far as it is read: its ``streams`` by name, all feedback ``edges``, and the ``refinements`` (assumed
     shapes) that are still to come, as their shapes may have symbols of operators."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data, self.graph = data, Graph(data["name"])
         self.streams: dict[str, Stream] = {}
-        self.edges = list(data["feedbacks"])
+        self.edges = {each["name"]: each for each in data["feedbacks"]}
         self.refinements = {each["stream"]: each["shape"] for each in data["refinements"]}
 
     def graph_of_all(self) -> Graph:
@@ -208,9 +207,10 @@ class _Reading:
         self.later = {each["name"] for each in data["nodes"]}
         for each in data["nodes"]:
             self.place(each)
-        self.declare_edges()
-        for each in self.edges:
-            _feedback(each, graph)
+        for each in data["feedbacks"]:
+            if each["name"] not in graph.feedbacks or each is not self.edges[each["name"]]:
+                self.streams[each["name"]] = _feedback(each, graph)
+        graph.feedbacks = {name: graph.feedbacks[name] for name in self.edges}
         for name in list(self.refinements):
             expect(name in self.streams, f"the shape of {name!r} is assumed, but nobody writes that stream", GraphError)
             self.written(name)
@@ -225,29 +225,22 @@ class _Reading:
                 graph.feedbacks[each["name"]].close(self.streams[each["stream"]])
         return graph
 
-    def declare_edges(self) -> None:
-        """Declare feedback edges in their order, as far as there are the symbols of their shapes."""
-        with suppress(FormatError):
-            while self.edges:
-                self.streams[self.edges[0]["name"]] = _feedback(self.edges[0], self.graph)
-                self.edges.pop(0)
-
     def place(self, node: dict[str, Any]) -> None:
         """Place the operator ``node`` behind its inputs."""
-        self.declare_edges()
         inputs = []
         for entry in node["inputs"]:
-            if entry["stream"] not in self.streams:
-                reads = f"{node['op']} {node['name']!r} ({node['source']}) reads {entry['stream']!r}"
-                if entry["stream"].partition(".")[0] in self.later:
+            name = entry["stream"]
+            if name in self.edges and name not in self.graph.feedbacks:  # now all symbols of its shape have to be there
+                self.streams[name] = _feedback(self.edges[name], self.graph)
+            if name not in self.streams:
+                reads = f"{node['op']} {node['name']!r} ({node['source']}) reads {name!r}"
+                if name.partition(".")[0] in self.later:
                     raise GraphError(
                         f"{reads}, which is written only after it: these operators form a cycle without a declared "
                         "feedback edge"
                     )
-                if self.edges:  # a symbol of its shape is missing, and it is said which
-                    _feedback(self.edges[0], self.graph)
                 raise GraphError(f"{reads}, which nobody writes")
-            stream = self.written(entry["stream"])
+            stream = self.written(name)
             stream = stream.buffered(entry["depth"]) if "depth" in entry else stream
             inputs.append(stream.distant(entry["hops"]) if "hops" in entry else stream)
         operator = _construct(operator_named(node["op"]), node["parameters"], self.graph)

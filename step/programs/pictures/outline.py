@@ -8,7 +8,6 @@ from typing import Any
 
 from step.language.function import Function
 from step.language.graph import Graph, Node, Tensor
-from step.language.operator import Kind
 from step.lowering.fabric import FabricConfig
 
 LONGEST = 8
@@ -45,14 +44,23 @@ def text(graph: Graph, fabric: FabricConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
-COLOURS = {
-    Kind.OFF_CHIP: "#cfe3f7",
-    Kind.ON_CHIP: "#e6daf2",
-    Kind.BOUNDARY: "#e4e4e4",
-    Kind.ROUTING: "#fbe0c3",
-    Kind.HIGHER_ORDER: "#d7efd2",
-    Kind.SHAPE: "#ffffff",
-}
+PLAIN = "#ffffff"
+"""Colour of what only shapes a stream, and of what is no operator or is shown by name alone."""
+
+
+def colour(node: Node) -> str:
+    """Colour of a node's box: off-chip memory, on-chip memory, edge of the fabric, function, routing, or shape."""
+    operator, inputs = node.operator, len(node.inputs)
+    if operator.reads(node) or operator.writes(node):
+        return "#cfe3f7"
+    if operator.fills_buffers or operator.reads_buffers:
+        return "#e6daf2"
+    if operator.given() or operator.hands_out:
+        return "#e4e4e4"
+    if operator.function:
+        return "#d7efd2"
+    return "#fbe0c3" if operator.decides_on(inputs) or operator.arrival_ports(inputs) else PLAIN
+
 
 WIDEST = 36
 """Characters of a line in a box."""

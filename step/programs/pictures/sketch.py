@@ -13,7 +13,7 @@ from step.language.graph import Graph, Node
 from step.language.stream import Stream
 from step.lowering.fabric import FabricConfig
 from step.programs.folding import common, members, starred
-from step.programs.pictures.outline import COLOURS, WIDEST, label
+from step.programs.pictures.outline import PLAIN, WIDEST, colour, label
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,6 @@ class Sketch:
 _DEFAULT = FabricConfig()
 
 
-PLAIN = "#ffffff"
-"""The colour of what is no operator, and of operators that are shown by name alone."""
-
 LAST = 6
 """The most operators before a stream that its picture shows."""
 
@@ -69,10 +66,7 @@ def sketch(
     of their inputs stand there by name, as do feedback edges that nobody closed yet.
     """
     shown = [*(graph if nodes is None else nodes)]
-    boxes = {
-        node.name: Box(label(node), fills.get(node.name, COLOURS[node.operator.kind]), str(node.location))
-        for node in shown
-    }
+    boxes = {node.name: Box(label(node), fills.get(node.name, colour(node)), str(node.location)) for node in shown}
     arrows = [arrow for node in shown for arrow in _arrows(graph, node, fabric)]
     for each in arrows:
         boxes.setdefault(each.producer, Box([each.producer], PLAIN, each.producer))

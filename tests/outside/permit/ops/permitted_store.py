@@ -8,7 +8,6 @@ from step.language.draft import Draft
 from step.language.faults import aligned
 from step.language.operator import (
     Access,
-    Kind,
     Names,
     Operator,
     Placed,
@@ -30,7 +29,6 @@ class PermittedStore(Operator):
     """Stores the tiles of its second stream linearly, each together with an element of the first one."""
 
     output_names = ()
-    kind = Kind.OFF_CHIP
     ends_run = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

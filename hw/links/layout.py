@@ -188,10 +188,15 @@ class WriteFormat:
 
 @dataclass(frozen=True)
 class AddressFormat:
-    """The address (in beats) of a tile to read."""
+    """The address (in beats) of a tile to read, which is control alone."""
 
-    word_bits = words = most_rows = 0
-    header = data.StructLayout({"address": 32})
+    rank = word_bits = words = most_rows = 0
+    items = ()
+    bits, control = 32, True
+    header = data.StructLayout({"control": bits})
+
+    def __str__(self) -> str:
+        return f"addresses of {self.bits} bits"
 
 
 Format = TokenFormat | TileFormat | HeaderFormat | WriteFormat | AddressFormat

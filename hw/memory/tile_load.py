@@ -12,15 +12,16 @@ from amaranth.lib.wiring import In, Out
 from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
 from hw.links.channel import ChannelFifo, ConsumerSignature
-from hw.links.layout import AddressFormat, TileFormat, TokenFormat
+from hw.links.layout import AddressFormat, TileFormat, TokenFormat, input_formats, output_formats
 from hw.links.tile_queue import TileQueue
 from hw.links.words import whole
 from hw.memory.port import OffChipPort, outside
+from hw.rules.unit import Translated
 from hw.verilog.modules import Parametric, Shared, Spelling, spelled, stream_words
 from hw.verilog.structure import MEMORY_RESET
-
-REQUEST, PENDING = 0, 1
-"""Outputs of the machine that issues requests: addresses, and what is to come of them."""
+from step.firing.declared import Declared
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 
 REQUEST_DEPTH = 2
 
@@ -66,12 +67,25 @@ class Deliver(FiringRule):
 
 
 class TileLoad(Parametric):
-    """The two machines, the queues between them, and the assembly of tiles from beats."""
+    """The machine that asks for tiles, the one that hands them on, and queues between them.
+
+    ``operator`` is the name of the class that it is the hardware of. Tiles are put together from ``beats``.
+    """
+
+    verilog_folder = "units"
+    stem = property(lambda self: self._operator)
 
     def __init__(
-        self, issue: FiringRule, deliver: Deliver, beat_bits: int, beats: int, outstanding_tiles: int, block_ram: bool
+        self,
+        operator: str,
+        issue: FiringRule,
+        deliver: Deliver,
+        beat_bits: int,
+        beats: int,
+        outstanding_tiles: int,
+        block_ram: bool,
     ) -> None:
-        self.deep = block_ram
+        self._operator, self.deep = operator, block_ram
         self.issue, self.deliver = issue, deliver
         self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding_tiles
         members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
@@ -83,7 +97,7 @@ class TileLoad(Parametric):
 
     @property
     def spelling(self) -> Spelling:
-        walk = spelled({name: each for name, each in self.issue.numbers.items() if not isinstance(each, TokenFormat)})
+        walk = spelled(vars(self.issue.numbers["addresses"].walk))
         return Spelling.some(*stream_words((), (self.deliver.token,)).pieces, *walk.pieces)
 
     def elaborate(self, platform: Any) -> Elaboratable:
@@ -113,6 +127,21 @@ class TileLoad(Parametric):
         pass_status(m, deliver, self)
         m.d.comb += self.fault.eq(issue.fault)
         return m
+
+
+def loading(node: Node, netlist: Netlist, declared: Declared) -> TileLoad:
+    """The hardware of ``node``, whose machine is ``declared``, and asks for tiles."""
+    access, fabric = node.operator.reads(node), netlist.at(node)
+    assert access is not None and declared.loads is not None
+    beats = fabric.memory.beats(access.tile.bits)
+    (token,) = output_formats(node, netlist)
+    pending = replace(token, items=(), control=False)
+    walk = declared.loads.times(beats, -beats * declared.loads.bounds[0])
+    issue = Translated.of(replace(declared, loads=walk), input_formats(node, netlist), (AddressFormat(), pending))
+    deliver = Deliver(pending, token)
+    deep = fabric.outstanding * deliver.tile.words > fabric.block_ram_words
+    sizes = 8 * fabric.memory.beat_bytes, beats, fabric.outstanding
+    return TileLoad(type(node.operator).__name__, issue, deliver, *sizes, block_ram=deep)
 
 
 def beat_of(address: Value, tiles: int, beats: int) -> Value:

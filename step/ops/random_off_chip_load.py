@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from step.language.draft import Draft
 from step.language.dtypes import UINT32
-from step.language.faults import Fault, Violation
 from step.language.function import NUMBER
 from step.language.graph import Tensor
-from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Access, Names, Placed, StreamType, expect
 from step.language.stream import Stream, stream_method
 from step.language.tiling import _TiledAccess, rows_and_columns
 from step.language.types import Tile
@@ -34,17 +33,6 @@ class RandomOffChipLoad(_TiledAccess):
         element = inputs[0].element
         expect(element == Tile(UINT32), f"an address is a {Tile(UINT32)}, not {element}")
         return (StreamType(self.tiling.element, inputs[0].shape),)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        tiles = around.tiles()
-        while not (token := (yield 0)).done:
-            if token.has_value:
-                address = int(token.value[0, 0])
-                if address >= self.tiling.count:
-                    raise Violation(Fault.OUT_OF_RANGE)
-                token = token._replace(value=tiles[address])
-            around.emit(0, token)
-        around.emit(0, token)
 
     def reads(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name)

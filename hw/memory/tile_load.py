@@ -21,9 +21,8 @@ from hw.verilog.modules import Parametric, Shared, Spelling, spelled, stream_wor
 from hw.verilog.structure import MEMORY_RESET
 from step.firing.declared import Declared
 from step.language.graph import Node
+from step.lowering.links import INSIDE
 from step.lowering.netlist import Netlist
-
-REQUEST_DEPTH = 2
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,39 @@ class Deliver(FiringRule):
             firing.complete(0, control=tile)
 
 
-class TileLoad(Parametric):
+class OffChipUnit(Parametric):
+    """A machine in front of a port of off-chip memory, and one that hands on what is pending as memory answers."""
+
+    def ask(self, m: Module, rule: FiringRule, port: OffChipPort, external: Any) -> tuple[Any, Any]:
+        """Place the machine with ``rule``, and the ``port`` that leads to ``external``."""
+        m.submodules.issue = issue = Shared(Unit(rule))
+        m.submodules.requests = requests = Shared(port)
+        for number in range(len(rule.inputs)):
+            join(m, getattr(self, f"input{number}"), getattr(issue, f"input{number}"))
+        join(m, issue.output0, requests.i)
+        outside(m, requests, self, external)
+        m.d.comb += issue.base.eq(self.base)
+        return issue, requests
+
+    def hand_on(
+        self, m: Module, asked: tuple[Any, Any], rule: Deliver, queue: TileQueue, slots: int, answer: Value
+    ) -> Any:
+        """Place the machine with ``rule`` behind so many ``slots``, and the ``queue`` of what memory has answered."""
+        issue, requests = asked
+        m.submodules.deliver = deliver = Shared(Unit(rule))
+        m.submodules.pending = pending = Shared(ChannelFifo(rule.pending, slots))
+        m.submodules.tiles = tiles = Shared(queue)
+        join(m, issue.output1, pending.i)
+        join(m, pending.o, deliver.input0)
+        join(m, tiles.o, deliver.input1)
+        join(m, deliver.output0, self.output0)
+        m.d.comb += [requests.answer.eq(answer), tiles.valid.eq(requests.answered)]
+        pass_status(m, deliver, self)
+        m.d.comb += self.fault.eq(issue.fault)
+        return tiles
+
+
+class TileLoad(OffChipUnit):
     """The machine that asks for tiles, the one that hands them on, and queues between them.
 
     ``operator`` is the name of the class that it is the hardware of. Tiles are put together from ``beats``.
@@ -102,30 +133,12 @@ class TileLoad(Parametric):
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.deliver = deliver = Shared(Unit(self.deliver))
-        memory = OffChipPort(AddressFormat(), REQUEST_DEPTH, self.beats, self.outstanding * self.beats)
-        m.submodules.requests = requests = Shared(memory)
-        m.submodules.pending = pending = Shared(ChannelFifo(self.deliver.pending, self.outstanding))
+        memory = OffChipPort(AddressFormat(), INSIDE, self.beats, self.outstanding * self.beats)
         queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding, block_ram=self.deep)
-        m.submodules.tiles = tiles = Shared(queue)
-        for port in range(len(self.issue.inputs)):
-            join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
-        join(m, issue.output0, requests.i)
-        join(m, issue.output1, pending.i)
-        outside(m, requests, self, self.request)
-        join(m, pending.o, deliver.input0)
-        join(m, tiles.o, deliver.input1)
-        join(m, deliver.output0, self.output0)
-        m.d.comb += [
-            issue.base.eq(self.base),
-            requests.answer.eq(self.response.valid),
-            tiles.valid.eq(requests.answered),
-        ]
+        asked = self.ask(m, self.issue, memory, self.request)
+        tiles = self.hand_on(m, asked, self.deliver, queue, self.outstanding, self.response.valid)
         if self.deliver.tile.word_bits:
             m.d.comb += tiles.beat.eq(self.response.payload)
-        pass_status(m, deliver, self)
-        m.d.comb += self.fault.eq(issue.fault)
         return m
 
 

@@ -10,19 +10,16 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
-from hw.links.channel import ChannelFifo, ConsumerSignature
+from hw.firing.unit import STATUS, FiringRule, Unit, pass_status
+from hw.links.channel import ConsumerSignature
 from hw.links.layout import TokenFormat, WriteFormat
 from hw.links.tile_queue import TileQueue
 from hw.links.words import whole
-from hw.memory.port import OffChipPort, outside
-from hw.memory.tile_load import Deliver
-from hw.verilog.modules import Parametric, Shared
+from hw.memory.port import OffChipPort
+from hw.memory.tile_load import Deliver, OffChipUnit
 from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
-
-WRITE_DEPTH = 2
-"""Slots of the channel in front of the memory, besides what is in flight."""
+from step.lowering.links import INSIDE
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class BeatRule(FiringRule):
                 firing.fault(Fault.ROWS_DO_NOT_FILL)
 
 
-class TileStore(Parametric):
+class TileStore(OffChipUnit):
     """The machine that sends beats, and the channel in front of the memory.
 
     Where tiles are acknowledged, so many ``outstanding``, also the machine that does it, and the queues between the
@@ -84,27 +81,13 @@ class TileStore(Parametric):
         tiles = self.outstanding + in_flight
         # A tile is pending with its last beat, so the first ones of another one may be on their way besides.
         answers = (1, (tiles + 1) * beats - 1) if self.acknowledge else ()
-        m.submodules.write = write = Shared(Unit(self.write))
-        m.submodules.writes = writes = Shared(OffChipPort(self.write.write, WRITE_DEPTH + in_flight, *answers))
-        for port in range(len(self.write.inputs)):
-            join(m, getattr(self, f"input{port}"), getattr(write, f"input{port}"))
-        join(m, write.output0, writes.i)
-        outside(m, writes, self, self.external)
-        m.d.comb += write.base.eq(self.base)
+        port = OffChipPort(self.write.write, INSIDE + in_flight, *answers)
+        asked = self.ask(m, self.write, port, self.external)
         if self.acknowledge is None:
-            pass_status(m, write, self)
-            return m
-        m.submodules.acknowledge = acknowledge = Shared(Unit(self.acknowledge))
-        m.submodules.pending = pending = Shared(ChannelFifo(self.acknowledge.pending, tiles))
-        queue = TileQueue(self.acknowledge.tile, 0, beats, tiles, block_ram=False)
-        m.submodules.visible = visible = Shared(queue)
-        join(m, write.output1, pending.i)
-        join(m, pending.o, acknowledge.input0)
-        join(m, visible.o, acknowledge.input1)
-        join(m, acknowledge.output0, self.output0)
-        m.d.comb += [writes.answer.eq(self.written), visible.valid.eq(writes.answered)]
-        pass_status(m, acknowledge, self)
-        m.d.comb += self.fault.eq(write.fault)
+            pass_status(m, asked[0], self)
+        else:
+            queue = TileQueue(self.acknowledge.tile, 0, beats, tiles, block_ram=False)
+            self.hand_on(m, asked, self.acknowledge, queue, tiles, self.written)
         return m
 
 

@@ -10,8 +10,7 @@ from step.firing.declared import Declared
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, put, room, take
 from step.language.loops import listed
-
-REQUEST_DEPTH = WRITE_DEPTH = 2
+from step.lowering.links import INSIDE
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -35,7 +34,7 @@ def load(site: UnitSite, declared: Declared, parameters: dict[str, Any]) -> Mach
     which is returned."""
     assert declared.loads is not None
     region = site.memory_map.loads[site.node.name]
-    request = site.channel(REQUEST_DEPTH)
+    request = site.channel(INSIDE)
     pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
     addresses = listed(declared.loads.times(region.beats_per_tile, region.base))
     parameters |= {"outputs": (request, pending), "addresses": addresses, "tiles": site.tiles()}

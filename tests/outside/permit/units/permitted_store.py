@@ -14,11 +14,12 @@ from hw.firing.unit import STATUS, Unit, join, pass_status
 from hw.links.channel import ConsumerSignature
 from hw.links.layout import Format, TokenFormat, WriteFormat, input_formats
 from hw.memory.port import OffChipPort, outside
-from hw.units.beats import WRITE_DEPTH, BeatRule, gather_beat
+from hw.units.beats import BeatRule, gather_beat
 from hw.verilog.modules import Parametric, Shared
 from hw.verilog.structure import MEMORY_RESET
 from permit.ops.permitted_store import DATA
 from step.language.graph import Node
+from step.lowering.links import INSIDE
 from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 
@@ -66,7 +67,7 @@ class PermittedStore(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(OffChipPort(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
+        m.submodules.writes = writes = Shared(OffChipPort(self.issue.write, INSIDE + Unit(self.issue).in_flight))
         m.d.comb += issue.base.eq(self.base)
         for port in range(2):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))

@@ -21,7 +21,8 @@ class WalkPlace:
 
 def place_of(m: Module, firing: Firing, extents: Sequence[int], when: Value) -> WalkPlace:
     """The place of a walk, outermost loop first, which goes on with firings in which ``when``."""
-    level, last = Signal(range(len(extents) + 1)), Value.cast(1)
+    level = Signal(range(len(extents) + 1))
+    last = Value.cast(1)
     for dimension, extent in enumerate(reversed(extents)):
         if extent > 1:
             index = Signal(range(extent), name=f"index{dimension}")

@@ -191,12 +191,9 @@ class AddressFormat:
     """The address (in beats) of a tile to read, which is control alone."""
 
     rank = word_bits = words = most_rows = 0
-    items = ()
     bits, control = 32, True
+    items = (bits,)
     header = data.StructLayout({"control": bits})
-
-    def __str__(self) -> str:
-        return f"addresses of {self.bits} bits"
 
 
 Format = TokenFormat | TileFormat | HeaderFormat | WriteFormat | AddressFormat

@@ -1,7 +1,6 @@
 """The hardware of operators whose units are written by hand, one file each, and of those that declare their rule.
 
-Each module has ``unit(node, netlist)``, which gives a component with the ports of a `hw.firing.unit.Unit`. It may have
-``constants(node, memory)``: values of constant ports, by name, where these are others than a ``base``.
+Each module has ``unit(node, netlist)``, which gives a component with the ports of a `hw.firing.unit.Unit`.
 An operator without a file here has the hardware that `hw.rules` makes of its rule in `step.rules`.
 """
 
@@ -9,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.memory.tile_load import loading
+from hw.memory.off_chip import loading
 from hw.rules.unit import translated
 from hw.verilog.modules import Parametric
 from step.firing.declared import declared_rule
@@ -31,10 +30,7 @@ def unit_of(node: Node, netlist: Netlist) -> Parametric:
 def constants_of(node: Node, memory: MemoryMap) -> Mapping[str, int]:
     """Values of the constant ports of ``node``'s unit, by name: of one at off-chip memory where its region begins, or
     the first beat of it that the unit asks for."""
-    constants = getattr(find_module(__name__, node.operator.name), "constants", None)
     region = memory.loads.get(node.name) or memory.stores.get(node.name)
-    if constants is not None:
-        return constants(node, memory)
     if region is None:
         return {}
     declared = declared_rule(node)

@@ -17,6 +17,7 @@ from hw.links.tile_queue import TileQueue
 from hw.links.words import whole
 from hw.memory.port import OffChipPort, outside
 from hw.rules.unit import Translated
+from hw.rules.values import Beats
 from hw.verilog.modules import Parametric, Shared, Spelling, spelled, stream_words
 from hw.verilog.structure import MEMORY_RESET
 from step.firing.declared import Declared
@@ -105,8 +106,8 @@ class OffChipUnit(Parametric):
     @property
     def spelling(self) -> Spelling:
         behind = () if self.deliver is None else (self.deliver.token,)
-        walk = spelled(vars(addresses.walk)) if (addresses := self.issue.numbers.get("addresses")) else Spelling()
-        return Spelling.some(*stream_words(self.issue.inputs, behind).pieces, *walk.pieces)
+        walks = (spelled(vars(each.walk)) for each in self.issue.numbers.values() if isinstance(each, Beats))
+        return sum(walks, Spelling.some(*stream_words(self.issue.inputs, behind).pieces))
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

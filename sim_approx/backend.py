@@ -11,7 +11,8 @@ from typing import Any
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.engine.events import EventLog, PythonEngine, Watch, Watcher
 from sim_approx.engine.record import Counted, RunRecord
-from sim_approx.placing.site import PlacedFabric, TimingOf, build_fabric
+from sim_approx.placing.build import build_fabric
+from sim_approx.placing.site import PlacedFabric, TimingOf
 from sim_approx.running.footprint import Footprint
 from sim_approx.running.model_run import EngineName, ModelRun, Values
 from step.errors import EnvironmentProblem, InputError, SettingError

@@ -17,7 +17,7 @@ from functools import partial
 
 from cosim.comparing.compare import compare
 from sim_approx import backend as approx
-from sim_approx.placing.site import build_fabric
+from sim_approx.placing.build import build_fabric
 from step import FabricConfig, MemoryConfig, Program
 from step.language.graph import Node
 from step.lowering.netlist import Netlist, lower

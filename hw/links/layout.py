@@ -188,10 +188,12 @@ class WriteFormat:
 
 @dataclass(frozen=True)
 class AddressFormat:
-    """The address (in beats) of a tile to read."""
+    """The address (in beats) of a tile to read, which is control alone."""
 
-    word_bits = words = most_rows = 0
-    header = data.StructLayout({"address": 32})
+    rank = word_bits = words = most_rows = 0
+    bits, control = 32, True
+    items = (bits,)
+    header = data.StructLayout({"control": bits})
 
 
 Format = TokenFormat | TileFormat | HeaderFormat | WriteFormat | AddressFormat

@@ -111,14 +111,16 @@ class Execution(Results):
                     self.refuse(self.rule.body[0], f"{what} for output {port}", hint)
 
     def _check_counters(self) -> None:
-        """State words that are counters begin with 0, go on by one, and behind the last entry begin again."""
-        for name, entry in self.counters.items():
+        """State words that are counters begin with 0, go on by one, and at the last entry begin again or stay."""
+        for name, (entry, *_) in self.counters.items():
             (word, loops, _), after = entry.args, self.end.said.get(("word", name))
             last, begins = equal(word, const(len(loops) - 1)), self.words.initial[name, ""] == 0
             for ends, wanted in ((True, const(0)), (False, word + const(1))):
                 path = self.end.facts.assume(last, ends)
-                if not begins or after is None or path is None or path.simple(after) is not path.simple(wanted):
-                    hint = "it goes from 0 to the last one, by one, and begins again"
+                path = path and path.assume(self.flag("next", name), True)
+                goes = after is not None and path is not None and path.simple(after) is path.simple(wanted)
+                if not (begins and (goes or (ends and path is None))):
+                    hint = "it goes from 0 to the last one, by one, and begins again or stays"
                     self.refuse(self.rule.changed[name], f"self.{name} for {len(loops)} entries", hint)
 
     def _check_words(self, port: int, format: TokenFormat) -> None:

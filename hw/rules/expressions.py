@@ -9,17 +9,34 @@ import numpy as np
 
 from hw.links.layout import TokenFormat
 from hw.links.packing import items_of
-from hw.rules.numbers import Number, const, equal, less, node
-from hw.rules.values import ANY, Arriving, Carried, Listing, Literal, Path, Port, Symbol, join, joined, known
+from hw.rules.numbers import Number, const, equal, leaf, less, node
+from hw.rules.values import (
+    ANY,
+    Arriving,
+    Beats,
+    Carried,
+    Listing,
+    Literal,
+    Path,
+    Port,
+    Stored,
+    Symbol,
+    join,
+    joined,
+    known,
+)
 from hw.rules.words import refuse
 from step.firing.declared import Applied
 from step.firing.reading import Rule
 from step.firing.terms import BOOL, INT, MASK, RuleTerm
-from step.language.loops import Stops
+from step.language.loops import Stops, Walk
 from step.language.tokens import NOTHING, UNKNOWN, Token
 
 SOURCE = 2
 """The source that input 0 is, and behind the inputs what is held of each; smaller numbers would be taken for truth."""
+
+BASE_BITS = 32
+"""Bits of an address."""
 
 TABLE = 32
 """A table with more entries becomes gates by the hundred."""
@@ -39,7 +56,7 @@ class Expressions:
 
     ``sources`` are all that words come from: inputs, parts of them and constants, each by its number. One that
     ``applies`` a function may have to know the rows of its state (``counts_rows``). State words in ``counters`` go
-    through the entries of loops or ranges, and of each there is the present one.
+    through the entries of loops or ranges, and of each there are the present ones.
     """
 
     def __init__(
@@ -47,7 +64,7 @@ class Expressions:
     ) -> None:
         self.rule, self.parameters, self.fronts, self.outputs = rule, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
-        self.counters: dict[str, Number] = {}
+        self.counters: dict[str, list[Number]] = {}
         applied = [each for each in parameters.values() if isinstance(each, Applied)]
         self.applies, self.counts_rows = bool(applied), any(each.rows is not None for each in applied)
         ports = range(len(fronts))
@@ -142,7 +159,10 @@ class Expressions:
             case "either", test, body, orelse:
                 return self.either(self.truth(test, path), body, orelse, path)
             case "entry", listed, place:
-                return self._entry(term, self.value(listed, path), self.number(place, path), path)
+                found = self.value(listed, path)
+                if isinstance(found, Stored):
+                    return Carried(const(1))
+                return self._entry(term, found, self.number(place, path), path)
             case "call" | "apply" | "resize", *_:
                 return self.call(term, path)
         return self.refuse(term, str(term), "it compares, adds and subtracts, and says the words of step.firing")
@@ -192,7 +212,7 @@ class Expressions:
                 return const(int(found))
             case Token(value, stop, rank, done) if value in (NOTHING, UNKNOWN):
                 return Symbol(const(stop), const(rank), const(int(done)), Carried(const(int(value is UNKNOWN))))
-            case Stops():
+            case Stops() | Beats() | Stored():
                 return found
             case tuple():
                 return [self._constant(term, each) for each in found]
@@ -217,22 +237,41 @@ class Expressions:
         if lo < 0 or hi >= len(listed):
             reach = f"it has {len(listed)} entries, and the index is between {lo} and {hi} here"
             self.refuse(term, str(term), reach)
+        if isinstance(listed, Beats):
+            base = leaf(("port", "base", ""), 0, (1 << BASE_BITS) - 1 - listed.walk.bounds[1])
+            return base + self._entry(term, listed.walk, index, path)
         if lo == hi:
-            return const(listed[lo]) if isinstance(listed, Stops) else listed[lo]
+            return const(listed[lo]) if isinstance(listed, Stops | Walk) else listed[lo]
         if isinstance(listed, Stops):
             return self.counted(term, index, listed, listed.most) if listed.most else const(0)
+        if isinstance(listed, Walk):
+            if len(listed.extents) == 1 and index not in self.present.values():
+                return const(listed.offset) + node("times", index, *listed.strides, hi)
+            return self.counted(term, index, listed, listed.bounds[1])
         if not isinstance(listed[0], Number):
             self.refuse(term, str(term), "which one it is must be known without a run")
         if len(listed) > TABLE:
             self.refuse(term, f"a table of {len(listed)} entries", f"it may have {TABLE}")
         return node("table", tuple(each.lo for each in listed), index)
 
-    def counted(self, term: RuleTerm, place: Number, loops: Stops | range, most: int) -> Number:
+    def counted(self, term: RuleTerm, place: Number, loops: Stops | Walk | range, most: int) -> Number:
         """The entry of ``loops``, ``most`` at most, at ``place``, a state word that goes through all of them."""
         entry, names = node("entry", place, loops, most), [name for name, word in self.present.items() if word is place]
-        if not names or self.counters.setdefault(names[0], entry) is not entry:
+        if entry.op == "const":  # they are all alike
+            return entry
+        entries = self.counters.setdefault(names[0], [entry]) if names else []
+        if not any(_alike(loops, each.args[1]) for each in entries):
             self.refuse(term, str(term), "a state word of its own goes through what it lists")
+        if entry not in entries:
+            entries.append(entry)
         return entry
+
+
+def _alike(loops: Stops | Walk | range, others: Stops | Walk | range) -> bool:
+    """Whether both go round alike."""
+    if isinstance(loops, range) or isinstance(others, range):
+        return loops == others
+    return loops.extents == others.extents
 
 
 def given(value: Any, place: RuleTerm) -> RuleTerm:

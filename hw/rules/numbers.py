@@ -82,6 +82,8 @@ def range_of(op: str, args: tuple[Any, ...], of: Callable[[Number], Range]) -> R
             return 0, max(of(each)[1] for each in parts) if of(mask)[1] else 0
         case "entry", _, _, most:
             return 0, most
+        case "times", factor, stride, most:
+            return of(factor)[0] * stride, min(of(factor)[1], most) * stride
         case "several", mask:
             return 0, int(of(mask)[1] > 1)
         case "oldest" | "first" | "within" | "without", mask, *_:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule, Unit
@@ -15,14 +17,15 @@ from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.links.packing import items_of
 from hw.rules.applying import Application
 from hw.rules.execution import Execution, executed
-from hw.rules.values import Arriving, Listing, Literal
+from hw.rules.expressions import BASE_BITS
+from hw.rules.values import Arriving, Beats, Listing, Literal, Stored
 from hw.rules.writing import Writing
 from step.firing.declared import Applied, Declared, declared_rule
 from step.firing.item import Item, Listed, SideBySide
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
 from step.language.graph import Node
-from step.language.loops import Stops
+from step.language.loops import Stops, Walk
 from step.language.reduction import Distinct
 from step.lowering.netlist import Netlist
 from step.lowering.plans.plan import UnitPlan
@@ -35,7 +38,7 @@ class Translated(FiringRule):
     machine: type[Machine]
     parameters: tuple[tuple[str, Any], ...]
     reads: tuple[TokenFormat, ...]
-    writes: tuple[TokenFormat, ...]
+    writes: tuple[Any, ...]
     delay: int = 0
 
     name = property(lambda self: self.machine.__name__)
@@ -45,21 +48,31 @@ class Translated(FiringRule):
     outputs = property(lambda self: self.writes)
 
     @property
+    def ports(self) -> Mapping[str, Any]:
+        loads = any(isinstance(each, Beats) for _, each in self.parameters)
+        return {"base": In(BASE_BITS)} if loads else {}
+
+    @property
     def numbers(self) -> dict[str, Any]:
         streams = {"inputs": self.reads, "outputs": self.writes}
-        return {**streams, **dict(self.parameters), "delay_cycles": self.delay or None}
+        given = {name: each for name, each in self.parameters if not isinstance(each, Stored)}
+        return {**streams, **given, "delay_cycles": self.delay or None}
 
     @classmethod
     def of(
-        cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[TokenFormat, ...], most_rows: int = 0
+        cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[Any, ...], most_rows: int = 0
     ) -> Self:
-        """The rule that is ``declared``, with values as their bits, and functions as hardware knows them.
+        """The rule that is ``declared``, with values as their bits, and functions as hardware knows them; what it loads
+        is a walk over beats.
 
         Tiles of dynamic size that begin here have ``most_rows`` at most.
         """
-        link = (*reads, *writes)[0].link_bits // 8
+        link = (*reads, *writes)[-1].link_bits // 8
         tiled = tuple(port for port, each in enumerate(reads) if each.most_rows)
         given = declared.given(tiled, most_rows if any(each.most_rows for each in writes) else 0)
+        if declared.loads is not None:
+            given = {name: each for name, each in given.items() if not isinstance(each, Walk)}  # of tiles
+            given |= {"addresses": Beats(declared.loads), "tiles": Stored()}
         if declared.applied is not None and "initial" in given:
             given["initial"] = Literal(items_of(given["initial"]))
         parameters = tuple((name, _plain(value, link)) for name, value in sorted(given.items()))
@@ -162,7 +175,7 @@ def translated(node: Node, netlist: Netlist) -> Unit:
 
 def _plain(value: Any, link_bytes: int) -> Any:
     """A parameter as hardware has it: an item is where it begins in a tuple, other functions are names."""
-    if isinstance(value, Applied | Distinct | Stops):
+    if isinstance(value, Applied | Distinct | Stops | Beats | Stored):
         return value
     if isinstance(value, Listed):
         if isinstance(value.values, range) and len(value.values) > 1:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from hw.rules.facts import Facts, Law, pick
 from hw.rules.numbers import Number, const
+from step.language.loops import Walk
 from step.lowering.links import Span
 
 
@@ -68,6 +69,21 @@ class Listing:
 
     def __str__(self) -> str:
         return "a list of values"
+
+
+@dataclass(frozen=True)
+class Beats:
+    """Places in memory: the entries of a ``walk``, the lowest of them 0, behind the beat at the port ``base``."""
+
+    walk: Walk
+
+    def __len__(self) -> int:
+        return len(self.walk)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The tiles that memory has, of which nothing is known but that each is a value."""
 
 
 COMPUTED = "a number that is computed"

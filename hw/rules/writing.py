@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
 
 from hw.firing.arrival_order import ArrivalOrder, selected
-from hw.firing.loop_counters import walk
+from hw.firing.loop_counters import entry_of, place_of
 from hw.firing.machine import Firing
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
@@ -28,6 +28,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "or": lambda a, b: a | b,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
+    "times": lambda a, stride, most: a[: most.bit_length()] * stride,
     "lt": lambda a, b: a < b,
     "eq": lambda a, b: a == b,
     "bit": lambda a, place: a[place],
@@ -110,20 +111,25 @@ class Writing:
                     for part, value in zip(parts, values, strict=True):
                         firing.next(self._memo[old[part]], value)
 
-    def _counter(self, name: str, present: Number) -> None:
-        """The state word ``name`` as counters: ``present`` is the entry that it stands at."""
-        word, loops, most = present.args
+    def _counter(self, name: str, present: Sequence[Number]) -> None:
+        """The state word ``name`` as counters: ``present`` are the entries that it stands at."""
+        word, loops, most = present[0].args
         steps = self._steps[name] = Signal(name=f"{name}_steps")
-        if isinstance(loops, Stops):
-            place = walk(self._m, self._firing, loops.extents, [0] * len(loops.extents), when=steps)
-            entry, last = Mux(place.last, loops.most, place.level), place.last
-        else:
+        if isinstance(loops, range):
             first, end, step = (each & most for each in (loops[0], loops[-1], loops.step))
-            integer = entry = Signal(most.bit_length(), name=name, init=first)
+            integer = Signal(most.bit_length(), name=name, init=first)
             last = integer == end
             with self._m.If(steps):
                 self._firing.next(integer, Mux(last, first, integer + step))
-        self._memo[present] = entry
+            self._memo[present[0]] = integer
+        else:
+            place = place_of(self._m, self._firing, loops.extents, steps)
+            last = place.last
+            for each in present:
+                if isinstance(listed := each.args[1], Stops):
+                    self._memo[each] = Mux(last, listed.most, place.level)
+                elif self._uses[each]:
+                    self._memo[each] = entry_of(self._m, self._firing, listed, place, steps, f"{name}_entry")
         self._memo[equal(word, const(len(loops) - 1))] = last
 
     def _send(self, port: int) -> None:
@@ -193,11 +199,12 @@ class Writing:
                     executed = self._executed
                     executed.refuse(executed.rule.body[0], f"self.{number.args[0][0]} as a number", hint)
                 ((what, port, part),) = number.args
-                head = self._firing.head(port)
-                if what == "differ":
+                if what == "port":
+                    made = getattr(self._firing.unit, port)
+                elif what == "differ":
                     made = self._firing.differ(port, part)
                 else:
-                    made = self._firing.visible(port) if part == "visible" else getattr(head, part)
+                    made = self._firing.visible(port) if part == "visible" else getattr(self._firing.head(port), part)
             case "table":
                 entries, index = number.args
                 width = max(1, max(entries).bit_length())

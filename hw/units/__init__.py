@@ -1,7 +1,6 @@
 """The hardware of operators whose units are written by hand, one file each, and of those that declare their rule.
 
-Each module has ``unit(node, netlist)``, which gives a component with the ports of a `hw.firing.unit.Unit`. It may have
-``constants(node, memory)``: values of constant ports, by name, where these are others than a ``base``.
+Each module has ``unit(node, netlist)``, which gives a component with the ports of a `hw.firing.unit.Unit`.
 An operator without a file here has the hardware that `hw.rules` makes of its rule in `step.rules`.
 """
 
@@ -9,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hw.memory.off_chip import loading
 from hw.rules.unit import translated
 from hw.verilog.modules import Parametric
 from step.firing.declared import declared_rule
@@ -20,19 +20,22 @@ from step.lowering.netlist import Netlist
 
 def unit_of(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``; raises `FabricError` where there is none."""
-    if find_module(__name__, node.operator.name) is not None or declared_rule(node) is None:
+    declared = declared_rule(node)
+    if find_module(__name__, node.operator.name) is not None or declared is None:
         module = needed_module(__name__, node.operator.name, node.describe(), f"the operator {node.operator.name!r}")
         return module.unit(node, netlist)
-    return translated(node, netlist)
+    return translated(node, netlist) if declared.loads is None else loading(node, netlist, declared)
 
 
 def constants_of(node: Node, memory: MemoryMap) -> Mapping[str, int]:
-    """Values of the constant ports of ``node``'s unit, by name: of one at off-chip memory where its region begins."""
-    constants = getattr(find_module(__name__, node.operator.name), "constants", None)
+    """Values of the constant ports of ``node``'s unit, by name: of one at off-chip memory where its region begins, or
+    the first beat of it that the unit asks for."""
     region = memory.loads.get(node.name) or memory.stores.get(node.name)
-    if constants is not None:
-        return constants(node, memory)
-    return {} if region is None else {"base": region.base}
+    if region is None:
+        return {}
+    declared = declared_rule(node)
+    loads = None if declared is None else declared.loads
+    return {"base": region.base + (0 if loads is None else loads.bounds[0] * region.beats_per_tile)}
 
 
 def held_ports(node: Node) -> Sequence[int]:

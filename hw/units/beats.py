@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
-from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
-from hw.links.channel import ChannelFifo, ConsumerSignature
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import TokenFormat, WriteFormat
 from hw.links.tile_queue import TileQueue
 from hw.links.words import whole
-from hw.memory.port import OffChipPort, outside
-from hw.memory.tile_load import Deliver
-from hw.verilog.modules import Parametric, Shared
-from hw.verilog.structure import MEMORY_RESET
+from hw.memory.off_chip import Deliver, OffChipUnit
+from hw.memory.port import OffChipPort
 from step.language.faults import Fault
-
-WRITE_DEPTH = 2
-"""Slots of the channel in front of the memory, besides what is in flight."""
+from step.language.graph import Node
+from step.lowering.links import INSIDE
 
 
 @dataclass(frozen=True)
@@ -61,51 +55,17 @@ class BeatRule(FiringRule):
                 firing.fault(Fault.ROWS_DO_NOT_FILL)
 
 
-class TileStore(Parametric):
-    """The machine that sends beats, and the channel in front of the memory.
-
-    Where tiles are acknowledged, so many ``outstanding``, also the machine that does it, and the queues between the
-    two. ``written``: a beat is visible in memory; they become so in order.
-    """
-
-    def __init__(self, write: BeatRule, acknowledge: Deliver | None = None, outstanding: int = 0) -> None:
-        self.write, self.acknowledge, self.outstanding = write, acknowledge, outstanding
-        members: dict[str, Any] = {f"input{at}": In(ConsumerSignature(each)) for at, each in enumerate(write.inputs)}
-        members |= {"base": In(32), "external": Out(stream.Signature(write.write.header)), MEMORY_RESET: In(1)}
-        if acknowledge is not None:
-            members |= {"output0": Unit(acknowledge).signature.members["output0"], "written": In(1)}
-        super().__init__({**members, **STATUS})
-        self.parameters = {"write": write, "acknowledge": acknowledge, "outstanding": outstanding or None}
-        self.longest_pause = Unit(write).longest_pause
-
-    def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
-        in_flight, beats = Unit(self.write).in_flight, self.write.beats
-        tiles = self.outstanding + in_flight
-        # A tile is pending with its last beat, so the first ones of another one may be on their way besides.
-        answers = (1, (tiles + 1) * beats - 1) if self.acknowledge else ()
-        m.submodules.write = write = Shared(Unit(self.write))
-        m.submodules.writes = writes = Shared(OffChipPort(self.write.write, WRITE_DEPTH + in_flight, *answers))
-        for port in range(len(self.write.inputs)):
-            join(m, getattr(self, f"input{port}"), getattr(write, f"input{port}"))
-        join(m, write.output0, writes.i)
-        outside(m, writes, self, self.external)
-        m.d.comb += write.base.eq(self.base)
-        if self.acknowledge is None:
-            pass_status(m, write, self)
-            return m
-        m.submodules.acknowledge = acknowledge = Shared(Unit(self.acknowledge))
-        m.submodules.pending = pending = Shared(ChannelFifo(self.acknowledge.pending, tiles))
-        queue = TileQueue(self.acknowledge.tile, 0, beats, tiles, block_ram=False)
-        m.submodules.visible = visible = Shared(queue)
-        join(m, write.output1, pending.i)
-        join(m, pending.o, acknowledge.input0)
-        join(m, visible.o, acknowledge.input1)
-        join(m, acknowledge.output0, self.output0)
-        m.d.comb += [writes.answer.eq(self.written), visible.valid.eq(writes.answered)]
-        pass_status(m, acknowledge, self)
-        m.d.comb += self.fault.eq(write.fault)
-        return m
+def storing(node: Node, write: BeatRule, acknowledge: Deliver | None = None, outstanding: int = 0) -> OffChipUnit:
+    """The hardware of ``node``, which does ``write``; where tiles are acknowledged, so many are ``outstanding``."""
+    in_flight, beats = Unit(write).in_flight, write.beats
+    name, depth, tiles = type(node.operator).__name__, INSIDE + in_flight, outstanding + in_flight
+    if acknowledge is None:
+        return OffChipUnit(name, write, OffChipPort(write.write, depth))
+    # A tile is pending with its last beat, so the first ones of another one may be on their way besides.
+    port = OffChipPort(write.write, depth, 1, (tiles + 1) * beats - 1)
+    return OffChipUnit(
+        name, write, port, acknowledge, TileQueue(acknowledge.tile, 0, beats, tiles, block_ram=False), tiles
+    )
 
 
 def words_of_beat(token: TokenFormat, beat_bits: int) -> int:

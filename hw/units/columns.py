@@ -18,9 +18,7 @@ from hw.links.layout import HeaderFormat, TokenFormat, cycles_of
 from hw.primitives.timing import window
 from hw.units.pieces import Pieces
 from hw.verilog.modules import Shared
-
-HELD = 2
-"""Tiles that the memory has room for: one comes while the one before leaves."""
+from step.lowering.links import INSIDE
 
 
 @dataclass(frozen=True)
@@ -60,15 +58,18 @@ class Arrive(FiringRule):
 
 
 class Columns(UnitPair):
-    """The machine that takes tiles, the one that sends ``pieces`` of them, and the memory between."""
+    """The machine that takes tiles, the one that sends ``pieces`` of them, and the memory between.
+
+    It has room for as many tiles as wait in a channel: one comes while the one before leaves.
+    """
 
     def __init__(self, pieces: Pieces) -> None:
         self.pieces = pieces
-        super().__init__(Unit(Arrive(pieces.token), HELD), Unit(pieces), HELD)
+        super().__init__(Unit(Arrive(pieces.token), INSIDE), Unit(pieces), INSIDE)
 
     def connect(self, m: Module, first: Any, then: Any) -> None:
         item = math.gcd(self.pieces.slicer.width, self.pieces.token.link_bits)
-        m.submodules.turn = turn = Shared(CornerTurn(self.pieces.moves(item), item, HELD))
+        m.submodules.turn = turn = Shared(CornerTurn(self.pieces.moves(item), item, INSIDE))
         m.d.comb += [
             *(turn.write.eq(first.comes), turn.write_part.eq(first.part), turn.write_step.eq(first.step)),
             *(turn.values.eq(first.word), turn.read_part.eq(then.part), turn.read_step.eq(then.step)),

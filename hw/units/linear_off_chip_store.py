@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux, Signal
 
 from hw.firing.machine import Firing
 from hw.links.layout import WriteFormat, input_formats
-from hw.units.beats import BeatRule, TileStore, gather_beat
+from hw.units.beats import BeatRule, gather_beat, storing
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -41,14 +41,10 @@ class StoreIssue(BeatRule):
             firing.finish(token.done)
 
 
-class LinearOffChipStore(TileStore):
-    """Tiles are written one after the other."""
-
-
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator = node.operator_as(Operator)
     write = WriteFormat(8 * netlist.fabric.memory.beat_bytes)
     (token,) = input_formats(node, netlist)
     rows = operator.tile[0] if operator.tile and token.most_rows else None
-    return LinearOffChipStore(StoreIssue(token, write, rows=rows))
+    return storing(node, StoreIssue(token, write, rows=rows))

@@ -8,8 +8,8 @@ from amaranth.hdl import Const, Module, Mux, Signal
 
 from hw.firing.machine import Firing
 from hw.links.layout import TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
-from hw.memory.tile_load import Deliver, beat_of
-from hw.units.beats import BeatRule, TileStore, gather_beat
+from hw.memory.off_chip import Deliver
+from hw.units.beats import BeatRule, gather_beat, storing
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -42,7 +42,8 @@ class RandomWrite(BeatRule):
         firing.complete(WRITE, data=gather_beat(m, firing, DATA, self.tile, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
-            firing.put(WRITE, address=firing.unit.base + beat_of(address, self.tiles, self.beats) + beat)
+            place = address[: max(1, (self.tiles - 1).bit_length())] * self.beats + beat
+            firing.put(WRITE, address=firing.unit.base + place)
             firing.next(beat, Mux(last, 0, beat + 1))
         with m.If(~token.value | last):
             firing.put(PENDING, token)
@@ -64,10 +65,6 @@ class Acknowledge(Deliver):
             firing.send(0, Const(1, 1))
 
 
-class RandomOffChipStore(TileStore):
-    """Tiles are written at addresses, and acknowledged."""
-
-
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator, fabric = node.operator_as(Operator), netlist.at(node)
@@ -76,4 +73,4 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     pending = replace(token, items=(), control=False)
     rows, beat = operator.tile[0] if data.most_rows else None, WriteFormat(8 * fabric.memory.beat_bytes)
     write = RandomWrite(data, beat, addresses, pending, operator.tiling.count, rows=rows)
-    return RandomOffChipStore(write, Acknowledge(pending, token), fabric.outstanding)
+    return storing(node, write, Acknowledge(pending, token), fabric.outstanding)

@@ -12,10 +12,8 @@ from hw.firing.unit import Unit
 from hw.rules.unit import Translated
 from hw.units.pieces import Pieces, send_pieces
 from step.firing.declared import Declared
+from step.lowering.links import INSIDE
 from step.rules.flatten import HoldingFlatten
-
-HELD = 2
-"""Slots between what cuts rows and what holds one back, besides those for what is in flight."""
 
 
 @dataclass(frozen=True)
@@ -62,4 +60,4 @@ class HeldRows(UnitPair):
         flatten = Declared(HoldingFlatten, {"low": 0, "high": 1, "stops": stops})
         then = Unit(Translated.of(flatten, (between,), (rows.piece,)))
         first = Unit(replace(rows, piece=between, nested=True))
-        super().__init__(first, then, HELD + first.in_flight)
+        super().__init__(first, then, INSIDE + first.in_flight)

@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import Out
 
-from hw.firing.loop_counters import walk
+from hw.firing.loop_counters import place_of
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import TokenFormat, cycles_of, input_formats, output_formats
@@ -18,6 +18,7 @@ from hw.memory.share import ReaderSignature, ShareFormat
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
+from step.language.loops import Walk
 from step.lowering.netlist import Netlist
 from step.ops.streamify import DATA, REFERENCE
 from step.ops.streamify import Streamify as Operator
@@ -115,9 +116,9 @@ class Streamify(FiringRule):
             m.d.comb += scratchpad.at.eq(Mux(entry.last, 0, at + 1))
             firing.next(at, Mux(reads, scratchpad.at, at))
             return entry.value, entry.last, entry.stop, entry.rank
-        place = walk(m, firing, self.out, self.stride, when=reads)
+        place = place_of(m, firing, self.out, reads)
         with m.Switch(place.level):
-            for dimension, step in enumerate(place.steps):
+            for dimension, step in enumerate(Walk(self.out, self.stride).steps):
                 with m.Case(dimension):
                     m.d.comb += scratchpad.at.eq(at + step)
         firing.next(at, Mux(reads, scratchpad.at, at))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from sim_approx.placing.site import UnitSite
+from step.firing.declared import Declared
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, put, room, take
-
-REQUEST, PENDING = 0, 1
-"""Outputs of the machine that asks: beat addresses to the memory, and what is to come to the one that delivers."""
-
-REQUEST_DEPTH = WRITE_DEPTH = 2
+from step.language.loops import listed
+from step.lowering.links import INSIDE
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -32,12 +29,16 @@ class DeliverTiles(Machine):
         return COMPUTES if x.has_value else ENDS if x.done else None
 
 
-def load(site: UnitSite, issue: Callable[..., Machine], **given: Any) -> Machine:
-    """Place the machine that asks for tiles, and the one that hands them on, which is returned."""
+def load(site: UnitSite, declared: Declared, parameters: dict[str, Any]) -> Machine:
+    """Place the machine ``declared`` with its ``parameters``, which asks for tiles, and the one that hands them on,
+    which is returned."""
+    assert declared.loads is not None
     region = site.memory_map.loads[site.node.name]
-    request = site.channel(REQUEST_DEPTH)
+    request = site.channel(INSIDE)
     pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
-    site.add(issue(inputs=site.inputs, outputs=(request, pending), tiles=site.tiles(), **given))
+    addresses = listed(declared.loads.times(region.beats_per_tile, region.base))
+    parameters |= {"outputs": (request, pending), "addresses": addresses, "tiles": site.tiles()}
+    site.add(declared.machine(inputs=site.inputs, **parameters))
     site.memory.read(request, arrived, region.beats_per_tile)
     return deliver(site, pending, arrived)
 

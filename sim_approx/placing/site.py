@@ -1,4 +1,4 @@
-"""From a netlist to machines and channels: of a unit the machine of its rule, or those of `sim_approx.units`.
+"""Sites of units: what places the machines of a netlist, and the channels between them.
 
 A value that is a tile of dynamic size is its rows here: where nobody wants to know the scalars, their number stands for
 the tile, or for a tuple of such tiles.
@@ -7,26 +7,19 @@ the tile, or for a tuple of such tiles.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, MutableSequence
-from functools import cache
 from typing import Any
 
-from sim_approx.engine.words import CycleClock, unknown
+from sim_approx.engine.words import CycleClock
 from sim_approx.memory.channels import BeatPort, MemoryPorts, OffChipMemory
 from sim_approx.memory.scratchpad import AnyMachine, ShareSites
-from sim_approx.placing.masters import share
-from step.errors import FabricError
-from step.firing.declared import Applied, Declared, declared_rule
+from step.firing.declared import Applied
 from step.firing.machine import Channel, Machine, Pace, Sizes, Stream, Unread
-from step.host.extensions import find_module, needed_module
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
-from step.language.reduction import Distinct
 from step.language.tokens import UNKNOWN, Token
 from step.language.types import is_dynamic
-from step.lowering.board import board_of
-from step.lowering.feasible import check_feasible
-from step.lowering.links import data_words, link_words, slots_in_flight
+from step.lowering.links import data_words, link_words
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
@@ -195,91 +188,6 @@ class UnitSite:
         self._placed.add(machine)
         self._placed.owners[machine] = self.node
         return machine
-
-
-def build_fabric(
-    netlist: Netlist, data: BoundInputs, computing: Collection[str], timing_of: TimingOf | None = None
-) -> PlacedFabric:
-    """Place the machines of every unit; those in ``computing`` compute the values they send.
-
-    ``timing_of`` replaces the plans. Raises `FabricError` for what the fabric can not do.
-    """
-    check_feasible(netlist)
-    placed = PlacedFabric(netlist, data, computing, timing_of)
-    for node in netlist.units:
-        machine = placed.units[node.name] = place(UnitSite(node, placed))
-        machine.ends_run = node.operator.ends_run
-    for machine in placed.units.values():
-        in_flight = slots_in_flight(machine.latency, machine.interval)
-        for channel in machine.outputs:
-            channel.capacity += in_flight
-            channel.space += in_flight
-    ports, bus = placed.memory_ports, netlist.fabric.memory.bus
-    placed.ports = *ports.reads, *ports.writes
-    if bus is not None:
-        ports = share(board_of(netlist, bus), ports, placed.channel, placed.add)
-    if placed.ports:
-        placed.memory = OffChipMemory(netlist.fabric.memory, placed.clock, ports)
-        placed.add(placed.memory)
-    return placed
-
-
-def place(site: UnitSite) -> Machine:
-    """Place the machines of the unit of ``site``; returns the one whose activity is the unit's.
-
-    Raises `FabricError` where there is nothing for the operator, or nothing for tiles of dynamic size that it has.
-    """
-    name, where = site.node.operator.name, site.node.describe()
-    module = find_module("sim_approx.units", name)
-    sizes: Callable[[UnitSite, Machine], Sizes] | None
-    if module is None and (declared := declared_rule(site.node)) is not None:
-        machine, sizes = _declared(site, declared), lambda site, _: declared_sizes(site, declared)
-    else:
-        module = needed_module("sim_approx.units", name, where, f"the operator {name!r}")
-        machine, sizes = module.build(site), getattr(module, "sizes", None)
-    if site.is_dynamic:
-        if sizes is None:
-            raise FabricError(
-                f"{where}: only the interpreter has tiles of dynamic size at this operator; "
-                "pack their rows into tiles of a static size"
-            )
-        machine.sizes = cache(sizes(site, machine))
-        machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
-    return machine
-
-
-def _declared(site: UnitSite, declared: Declared) -> Machine:
-    """The machine of a rule that is the whole unit; functions only where their results are wanted."""
-    parameters = declared.given(site.tiled, site.most_rows if any(map(is_dynamic, site.elements_out)) else 0)
-    if not site.computes:
-        for name, value in declared.parameters.items():
-            if callable(value) and not isinstance(value, Distinct):  # which decides
-                parameters[name] = getattr(value, "rows", None) or unknown
-    if (applied := declared.applied) is None:
-        latency = declared.cycles(site.fabric.link_bytes, site.fabric.dynamic_rows, carries=site.carries)
-        pace = Pace(site.words, latency)
-    else:
-        timing = site.timing(applied)
-        pace = Pace(timing.initiation_interval, timing.latency, timing.burst if applied.stored else 1)
-    machine = site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))
-    if hasattr(machine, "arrivals"):
-        site.arrivals[site.node.name] = machine.arrivals
-    return machine
-
-
-def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
-    """Sizes of a unit that sends on what it gets, a part of it, or what it makes of it, as it has ``declared``."""
-
-    def pace(rows: int) -> Pace:
-        cycles = site.words_with(rows)
-        if declared.applied is not None:
-            timing = site.timing(declared.applied, rows)
-            return Pace(timing.initiation_interval, timing.latency, cycles[-1])
-        latency = declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
-        waits = 1 if isinstance(declared.latency, int) else latency
-        return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
-
-    return pace
 
 
 def word_sizes(site: UnitSite, machine: Machine) -> Sizes:

@@ -20,6 +20,7 @@ from step.language.function import CountedFunction
 from step.language.loops import Stops
 from step.language.tokens import Token, empty
 from step.language.types import is_dynamic
+from step.lowering.links import INSIDE
 from step.lowering.plans.plan import Plan, Timing
 from step.ops.flat_map import FlatMap as Operator
 from step.rules.broadcast import Broadcast
@@ -136,7 +137,7 @@ def build(site: UnitSite) -> Machine:
 
 def _arriving(site: UnitSite) -> Channel:
     """The tiles of dynamic size that have come as a whole, two at most: one comes while the one before leaves."""
-    channel = site.channel(2)
+    channel = site.channel(INSIDE)
     machine = site.add(Broadcast(inputs=site.inputs, outputs=(channel,)))
 
     def pace(rows: int) -> Pace:
@@ -160,7 +161,7 @@ def _rows(site: UnitSite, timing: Plan) -> Machine:
     rows = site.add(
         Counted(
             inputs=site.inputs,
-            outputs=(site.channel(2),) if holds else site.outputs,
+            outputs=(site.channel(INSIDE),) if holds else site.outputs,
             latency=latency,
             interval=interval,
             pieces=pieces,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.memory.off_chip import WRITE_DEPTH, stored_alike
+from sim_approx.memory.off_chip import stored_alike
 from sim_approx.placing.site import UnitSite
 from step.firing.machine import COMPUTES, ENDS, Counter, Machine
 from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault, rows_of
 from step.language.tokens import Token
+from step.lowering.links import INSIDE
 from step.ops.linear_off_chip_store import LinearOffChipStore as Operator
 
 
@@ -53,7 +54,7 @@ class Store(Machine):
 def build(site: UnitSite) -> Machine:
     operator = site.node.operator_as(Operator)
     region = site.memory_map.stores[site.node.name]
-    writes = site.channel(WRITE_DEPTH)
+    writes = site.channel(INSIDE)
     site.memory.write(writes)
     words = site.words_of_beat(0)
     return site.add(

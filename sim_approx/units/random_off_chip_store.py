@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from sim_approx.engine.words import write
-from sim_approx.memory.off_chip import WRITE_DEPTH, deliver, stored_alike
+from sim_approx.memory.off_chip import deliver, stored_alike
 from sim_approx.placing.site import UnitSite
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import fault, need_all, number, put, room, take
 from step.language.faults import Fault, aligned, rows_of
 from step.language.tokens import Token
+from step.lowering.links import INSIDE
 from step.ops.random_off_chip_store import RandomOffChipStore as Operator
 
 ADDRESS, DATA = 0, 1
@@ -69,7 +70,7 @@ def build(site: UnitSite) -> Machine:
     operator = site.node.operator_as(Operator)
     region = site.memory_map.stores[site.node.name]
     words = site.words_of_beat(DATA)
-    writes = site.channel(WRITE_DEPTH + 1)  # a beat is on its way, and what it is to be acknowledged with
+    writes = site.channel(INSIDE + 1)  # a beat is on its way, and what it is to be acknowledged with
     pending, visible = site.channel(site.fabric.outstanding + 1), site.channel(site.fabric.outstanding + 1)
     site.memory.write(writes, visible, region.beats_per_tile)
     site.add(

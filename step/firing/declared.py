@@ -11,11 +11,15 @@ from step.firing.machine import Machine
 from step.host.extensions import find_module
 from step.language.function import Function
 from step.language.graph import Node
+from step.language.loops import Walk
 from step.language.reduction import _Reduction
 from step.language.types import Tile, is_dynamic
 
 TILED, MOST_ROWS = "the inputs with tiles of dynamic size", "the most rows of such a tile that begins here, or 0"
 """Parameters that follow from what passes: nobody may read the values of a stream."""
+
+REQUEST, PENDING = 0, 1
+"""Outputs of a machine that loads: the addresses that memory is asked for, and what is to come of each."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,15 @@ class Declared:
     integers or of pairs of them, stops of loops, values, functions of values, `TILED` and `MOST_ROWS`. One that is
     `Applied` says how long a firing takes. A ``latency`` that is there for values alone is a function of the bytes of a
     link, and of the rows that tiles of dynamic size have.
+
+    One that ``loads`` tiles along a walk has the places where they begin in memory as ``addresses``, and the ``tiles``.
+    It says what is `PENDING` besides each `REQUEST`; that leaves the unit when memory has answered.
     """
 
     machine: type[Machine]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     latency: int | Callable[[int, int], int] = 0
+    loads: Walk | None = None
 
     def cycles(self, link_bytes: int, rows: int, *, carries: bool) -> int:
         """The latency on links of ``link_bytes``, with so many ``rows``; ``carries``: somebody reads what goes out."""

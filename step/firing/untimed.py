@@ -6,7 +6,7 @@ from collections import deque
 from functools import partial
 
 from step.firing.declared import Applied
-from step.firing.machine import ENDS, UNLIMITED, Channel, Starved
+from step.firing.machine import ENDS, UNLIMITED, Channel, Starved, Unread
 from step.host.extensions import needed_module
 from step.language.graph import Node
 from step.language.operator import Process
@@ -36,7 +36,11 @@ def process(node: Node, around: Surroundings) -> Process:
         each.freed = []
     for each in outputs:
         each.entering = sent
-    machine, outcome = declared.machine(inputs=inputs, outputs=outputs, **parameters), None
+    asked = tuple[Channel, ...]()
+    if declared.loads is not None:
+        parameters |= {"addresses": declared.loads, "tiles": around.tiles()}
+        asked = (Unread(),)
+    machine, outcome = declared.machine(inputs=inputs, outputs=(*asked, *outputs), **parameters), None
     while outcome != ENDS:
         try:
             outcome = machine.fire()

@@ -65,6 +65,19 @@ class Walk(_LoopSequence[int]):
         )
 
     @property
+    def steps(self) -> tuple[int, ...]:
+        """By the number of loops that end with an entry, how much more the next one is.
+
+        >>> Walk((2, 3), (10, 1)).steps
+        (1, 8)
+        """
+        steps, back = [], 0
+        for extent, stride in zip(reversed(self.extents), reversed(self.strides), strict=True):
+            steps.append(stride - back)
+            back += (extent - 1) * stride
+        return tuple(steps)
+
+    @property
     def stops(self) -> Stops:
         """Number of loops that end with each entry."""
         return Stops(self.extents, len(self.extents))

@@ -102,6 +102,11 @@ def rows_bits(most_rows: int) -> int:
     return (most_rows + 1).bit_length()
 
 
+INSIDE = 2
+"""Slots of a channel between two machines of a unit, or one and off-chip memory, besides those for what is in flight.
+"""
+
+
 def slots_in_flight(latency: int, interval: int) -> int:
     """Slots beside its depth that a channel has for tokens on their way through the unit in front of it.
 

@@ -12,10 +12,9 @@ from step.language.dims import dim, shape
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.graph import Graph, Tensor, graph_method
 from step.language.loops import Walk
-from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Access, Names, Placed, StreamType, expect
 from step.language.stream import Stream
 from step.language.tiling import _TiledAccess, rows_and_columns
-from step.language.tokens import DONE, Token, empty
 
 
 @dataclass(frozen=True)
@@ -48,19 +47,6 @@ class LinearOffChipLoad(_TiledAccess):
     def indices(self) -> Walk:
         """Addresses of the tiles of one read."""
         return Walk(self.out, self.stride, self.offset)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        tiles, walk, depth = around.tiles(), [*zip(self.indices, self.indices.stops, strict=True)], len(self.out)
-        done = False
-        while not done:
-            reference = (yield 0) if node.input_types else Token(None)
-            if reference.has_value:
-                for index, level in walk:
-                    around.emit(0, Token(tiles[index], level + reference.stop if level == depth else level))
-            elif not reference.done:
-                around.emit(0, empty(reference.rank + depth, reference.stop + depth))
-            done = reference.done or not node.input_types
-        around.emit(0, DONE)
 
     def reads(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name)

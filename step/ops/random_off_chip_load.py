@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from step.language.draft import Draft
 from step.language.function import NUMBER
 from step.language.graph import Tensor
-from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Access, Names, Placed, StreamType, expect
 from step.language.stream import Stream, stream_method
 from step.language.tiling import _TiledAccess, rows_and_columns
 
@@ -30,14 +30,6 @@ class RandomOffChipLoad(_TiledAccess):
         self.tiling.check()
         self.expect_addresses(inputs[0])
         return (StreamType(self.tiling.element, inputs[0].shape),)
-
-    def process(self, node: Placed, around: Surroundings) -> Process:
-        tiles = around.tiles()
-        while not (token := (yield 0)).done:
-            if token.has_value:
-                token = token._replace(value=tiles[self.place(token.value)])
-            around.emit(0, token)
-        around.emit(0, token)
 
     def reads(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name)

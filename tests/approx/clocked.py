@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 from sim_approx.engine.words import Banks
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.memory.dram import DramChannel
-from sim_approx.placing.site import PlacedFabric, TimingOf, build_fabric
+from sim_approx.placing.build import build_fabric
+from sim_approx.placing.site import PlacedFabric, TimingOf
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Unread
 from step.firing.words import bits
 from step.language.faults import Fault

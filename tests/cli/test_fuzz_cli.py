@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from commanding import Result, Step
 
-from sim_approx.placing import site
+from sim_approx.placing import build
 from step.firing.declared import Declared, declared_rule
 from step.language.dtypes import FP32
 from step.language.graph import Graph, Node
@@ -43,7 +43,7 @@ def low_stop(monkeypatch: pytest.MonkeyPatch) -> None:
             return found
         return replace(found, parameters={"top": node.inputs[0].rank})
 
-    monkeypatch.setattr(site, "declared_rule", rule)
+    monkeypatch.setattr(build, "declared_rule", rule)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def test_requests_of_a_walk(graph: Graph) -> None:
     node = netlist.graph.nodes["ld"]
     dut: Any = unit_of(node, netlist)
     base = constants_of(node, memory_map(netlist))["base"]
-    assert base == (1 << 32) - 1
+    assert base == (1 << 32) - 64 + 21
     asked = list[int]()
 
     async def bench(bus: Any) -> None:

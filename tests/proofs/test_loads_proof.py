@@ -2,52 +2,39 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
 
 import pytest
 from amaranth.hdl import Array, Assert, C, Cat, Module, Mux, Signal
-from refuting import check, proofs
+from refuting import check_rule_on_all, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, equal
 
 from hw.firing.unit import Unit
-from hw.links.layout import TokenFormat
-from hw.memory.tile_load import PENDING, REQUEST
-from hw.units import linear_off_chip_load, random_off_chip_load
+from hw.links.layout import AddressFormat, TokenFormat
+from hw.rules.unit import Translated
+from step.firing.declared import PENDING, REQUEST, Declared
+from step.firing.machine import Machine
 from step.language.faults import Fault
+from step.language.loops import Walk
+from step.rules.linear_off_chip_load import IssueOnce, IssuePerReference
+from step.rules.random_off_chip_load import RandomIssue
 
 pytestmark = pytest.mark.large
 
-WALK = [
-    ("firing.next(offset, offset + step)", "firing.next(offset, step)"),
-    ("firing.next(offset, 0)", "firing.next(offset, offset)"),
-    ("            with m.If(last):\n                firing.take(0)", "            firing.take(0)"),
-    ("stop=reference.stop + depth, rank", "stop=reference.stop, rank"),
-    ("rank=reference.rank + depth", "rank=reference.rank"),
-    ("len(self.extents) + stop, place.level", "len(self.extents), place.level"),
-    ("len(self.extents) + stop, place.level", "len(self.extents) + stop, 0"),
-    ("firing.put(REQUEST, address=firing.unit.base + offset)", "firing.put(REQUEST, address=firing.unit.base)"),
-]
-ALONE = [
-    ("with m.If(~walked):", "with m.If(walked):"),
-    ("firing.next(walked, self._read(m, firing, 0))",
-     "self._read(m, firing, 0)\n                firing.next(walked, 1)"),
-]  # fmt: skip
-ADDRESSES = [
-    ("token.control >= self.tiles", "token.control > self.tiles"),
-    ("beat_of(token.control, self.tiles, self.beats)", "token.control"),
-    ("firing.put(PENDING, token)", "firing.put(PENDING, token, stop=0)"),
-    ("        with m.If(token.value):\n            with", "        with m.If(~token.done):\n            with"),
-]
-
 
 class Walked(UnitBench):
-    """``index`` of the next tile of a read."""
+    """``index`` of the next tile of a read, along a ``walk``."""
+
+    def __init__(self, rule: Translated, walk: Walk) -> None:
+        super().__init__(rule)
+        self.walk = walk
 
     def check(self, m: Module, unit: Unit) -> None:
-        rule, puts, (request, pending) = self.rule, self.puts, self.sent
-        size, depth = prod(rule.extents), len(rule.extents)
+        walk, puts, (request, pending) = self.walk, self.puts, self.sent
+        size, depth = prod(walk.extents), len(walk.extents)
         index, over = Signal(range(max(size, 2))), Signal()
         last = index == size - 1
         if self.fronts:
@@ -58,14 +45,18 @@ class Walked(UnitBench):
             value, done, stop, rank = ~over, over, C(0), C(0)
         with m.If(puts[REQUEST]):
             m.d.sync += [index.eq(Mux(last, 0, index + 1)), over.eq(last)]
-        places = [*product(*map(range, rule.extents))]
-        ends = [[at == extent - 1 for at, extent in zip(each, rule.extents, strict=True)] for each in places]
+        ended = Signal()
+        with m.If(puts[PENDING] & pending.done):
+            m.d.sync += ended.eq(1)
+        places = [*product(*map(range, walk.extents))]
+        ends = [[at == extent - 1 for at, extent in zip(each, walk.extents, strict=True)] for each in places]
         levels = Array([*reversed(each), False].index(False) for each in ends)
-        strides = [sum(at * step for at, step in zip(each, rule.strides, strict=True)) for each in places]
+        strides = [walk.offset + sum(at * step for at, step in zip(each, walk.strides, strict=True)) for each in places]
         m.d.comb += [
+            Assert(~(puts[PENDING] & ended)),
             Assert(puts[REQUEST] == (puts[PENDING] & value)),
             Assert(~puts[PENDING] | Cat(*self.visible, C(1, 1)).all()),
-            Assert(~puts[REQUEST] | (request.address == Array(strides)[index])),
+            Assert(~puts[REQUEST] | (request.control == Array(strides)[index])),
             Assert(~puts[PENDING] | ((pending.value == value) & (pending.done == done))),
             Assert(
                 ~(puts[PENDING] & value) | ((pending.stop == levels[index] + Mux(last, stop, 0)) & (pending.rank == 0))
@@ -76,42 +67,69 @@ class Walked(UnitBench):
 
 
 class Addressed(UnitBench):
+    """As many ``tiles`` as there are, of so many ``beats``."""
+
+    def __init__(self, rule: Translated, tiles: int, beats: int) -> None:
+        super().__init__(rule)
+        self.tiles, self.beats = tiles, beats
+
     def check(self, m: Module, unit: Unit) -> None:
-        rule, puts, (request, pending), (front,), (take,) = self.rule, self.puts, self.sent, self.fronts, self.takes
-        wrong = front.value & (front.control >= rule.tiles)
+        puts, (request, pending), (front,), (take,) = self.puts, self.sent, self.fronts, self.takes
+        wrong = front.value & (front.control >= self.tiles)
         m.d.comb += [
             Assert(~take | (self.visible[0] & ~wrong)),
             Assert((unit.fault == 0) | (self.visible[0] & wrong & (unit.fault == Fault.OUT_OF_RANGE))),
             Assert(puts[PENDING] == take),
             Assert(puts[REQUEST] == (take & front.value)),
-            Assert(~puts[REQUEST] | (request.address == front.control * rule.beats)),
+            Assert(~puts[REQUEST] | (request.control == front.control * self.beats)),
             Assert(~take | equal(pending, front)),
         ]
 
 
-@proofs(
-    ("reference", "extents", "strides", "mutants"),
-    [
-        (bare(1), (2, 3), (1, 4), WALK),
-        (bare(0), (3,), (2,), []),
-        (bare(1), (2, 1, 2), (8, 0, 3), []),
-        (None, (2, 2), (3, 1), ALONE),
-    ],
-)
-def test_walks(
-    reference: TokenFormat | None, extents: tuple[int, ...], strides: tuple[int, ...], mutants: list[tuple[str, str]]
-) -> None:
-    pending = bare((0 if reference is None else reference.rank) + len(extents))
-
-    def bench(module: Any) -> Walked:
-        return Walked(module.LoadIssue(reference, pending, extents, strides))
-
-    check(linear_off_chip_load, bench, mutants)
+def loading(
+    machine: type[Machine], reads: tuple[TokenFormat, ...], pending: TokenFormat, walk: Walk, **given: Any
+) -> Translated:
+    """The rule of ``machine``, which loads along ``walk``."""
+    rule = Translated.of(Declared(machine, given, loads=walk), reads, (AddressFormat(), pending))
+    assert rule.execution
+    return rule
 
 
-@proofs(("tiles", "beats", "mutants"), [(3, 2, ADDRESSES), (4, 1, []), (5, 3, [])])
-def test_addresses(tiles: int, beats: int, mutants: list[tuple[str, str]]) -> None:
-    def bench(module: Any) -> Addressed:
-        return Addressed(module.RandomIssue(control(1, 3), bare(1), tiles, beats))
+def walked(machine: type[Machine], reference: TokenFormat | None, walk: Walk) -> Walked:
+    depth = len(walk.extents)
+    given = {"indices": walk, "levels": walk.stops}
+    if reference is None:
+        return Walked(loading(machine, (), bare(depth), walk, **given), walk)
+    rule = loading(machine, (reference,), bare(reference.rank + depth), walk, **given, rank=depth)
+    return Walked(rule, walk)
 
-    check(random_off_chip_load, bench, mutants)
+
+def addressed(machine: type[Machine], tiles: int, beats: int) -> Addressed:
+    rule = loading(machine, (control(1, 3),), bare(1), Walk((tiles,), (beats,)))
+    return Addressed(rule, tiles, beats)
+
+
+@some_or_all_mutants
+def test_walks_per_reference(thorough: bool) -> None:
+    benches = [
+        lambda machine: walked(machine, bare(1), Walk((2, 3), (1, 4))),
+        lambda machine: walked(machine, bare(0), Walk((3,), (-2,), 7)),
+        lambda machine: walked(machine, bare(1), Walk((2, 1, 2), (8, 0, 3))),
+        lambda machine: walked(machine, bare(1), Walk((1,), (1,), 5)),
+    ]
+    check_rule_on_all(IssuePerReference, benches, thorough=thorough)
+
+
+@some_or_all_mutants
+def test_a_walk_alone(thorough: bool) -> None:
+    benches = [
+        lambda machine: walked(machine, None, Walk((2, 2), (3, 1))),
+        lambda machine: walked(machine, None, Walk((1,), (1,))),
+    ]
+    check_rule_on_all(IssueOnce, benches, thorough=thorough)
+
+
+@some_or_all_mutants
+def test_addresses(thorough: bool) -> None:
+    benches = [partial(addressed, tiles=tiles, beats=beats) for tiles, beats in ((3, 2), (4, 1), (5, 3), (1, 4))]
+    check_rule_on_all(RandomIssue, benches, thorough=thorough)

@@ -14,7 +14,7 @@ from typing import Any
 import step
 import step.functions
 import step.ops
-from sim_approx.placing.site import build_fabric
+from sim_approx.placing.build import build_fabric
 from step import library
 from step.language.graph import Graph
 from step.language.operator import OPERATORS, Operator

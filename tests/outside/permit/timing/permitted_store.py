@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from permit.ops.permitted_store import DATA
-from sim_approx.memory.off_chip import WRITE_DEPTH
 from sim_approx.placing.site import UnitSite
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import need_all, put, room, take
 from step.language.faults import aligned
 from step.language.tokens import Token
+from step.lowering.links import INSIDE
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -43,7 +43,7 @@ class PermittedStore(Machine):
 
 def build(site: UnitSite) -> Machine:
     region = site.memory_map.stores[site.node.name]
-    writes = site.channel(WRITE_DEPTH)
+    writes = site.channel(INSIDE)
     site.memory.write(writes)
     words = site.words_of_beat(DATA)
     return site.add(

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module, Mux, Signal
 
 from hw.firing.machine import Firing
-from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.links.channel import ConsumerSignature
 from hw.links.layout import Format, TokenFormat, WriteFormat, input_formats
-from hw.memory.port import OffChipPort, outside
-from hw.units.beats import WRITE_DEPTH, BeatRule, gather_beat
-from hw.verilog.modules import Parametric, Shared
-from hw.verilog.structure import MEMORY_RESET
+from hw.units.beats import BeatRule, gather_beat, storing
+from hw.verilog.modules import Parametric
 from permit.ops.permitted_store import DATA
 from step.language.graph import Node
-from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 
 
@@ -53,35 +45,7 @@ class Issue(BeatRule):
         firing.finish(token.done)
 
 
-class PermittedStore(Parametric):
-    """The machine, and the channel in front of the memory."""
-
-    def __init__(self, issue: Issue) -> None:
-        self.issue = issue
-        inputs = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
-        external = Out(stream.Signature(issue.write.header))
-        super().__init__({**inputs, "base": In(32), "external": external, MEMORY_RESET: In(1), **STATUS})
-        self.parameters = {"issue": self.issue}
-
-    def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
-        m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(OffChipPort(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
-        m.d.comb += issue.base.eq(self.base)
-        for port in range(2):
-            join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
-        join(m, issue.output0, writes.i)
-        outside(m, writes, self, self.external)
-        pass_status(m, issue, self)
-        return m
-
-
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     permit, data = input_formats(node, netlist)
-    return PermittedStore(Issue(data, WriteFormat(8 * netlist.fabric.memory.beat_bytes), permit))
-
-
-def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
-    """Values of the unit's constant ports."""
-    return {"base": memory.stores[node.name].base}
+    return storing(node, Issue(data, WriteFormat(8 * netlist.fabric.memory.beat_bytes), permit))

@@ -1,4 +1,4 @@
-"""LinearOffChipLoad: one machine asks for tiles, another one hands them on."""
+"""LinearOffChipLoad: requests along a walk over the tensor."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.memory.off_chip import PENDING, REQUEST, load
-from sim_approx.placing.site import UnitSite
+from step.firing.declared import PENDING, REQUEST, Declared
 from step.firing.machine import ENDS, Counter, Machine
 from step.firing.words import need, put, room, take
-from step.language.loops import listed
+from step.language.graph import Node
 from step.language.tokens import DONE, Token, empty
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
 
@@ -39,7 +38,7 @@ class IssuePerReference(Machine):
             take(self.inputs[0])
             put(self.outputs[PENDING], x if x.done else empty(x.rank + self.rank, x.stop + self.rank))
             return ENDS if x.done else None
-        last = self.step == len(self.addresses) - 1
+        last = self.step == len(self.levels) - 1
         level = self.levels[self.step] + x.stop if last else self.levels[self.step]
         put(self.outputs[REQUEST], Token(self.addresses[self.step]))
         put(self.outputs[PENDING], Token(self.tiles[self.indices[self.step]], level))
@@ -51,7 +50,7 @@ class IssuePerReference(Machine):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class IssueOnce(Machine):
-    """One read, then Done. Word: ``step`` of the walk."""
+    """One read, then Done. Words: ``step`` of the walk, which is ``over``."""
 
     counter = Counter("step", entries="levels", sent="addresses", to=REQUEST, tiles="tiles")
 
@@ -60,26 +59,27 @@ class IssueOnce(Machine):
     levels: Sequence[int]
     tiles: Sequence[Any]
     step: int = 0
+    over: bool = False
 
     def fire(self) -> int | None:
-        last = self.step == len(self.addresses)
-        if not last:
+        if not self.over:
             room(self.outputs[REQUEST])
         room(self.outputs[PENDING])
-        if last:
+        if self.over:
             put(self.outputs[PENDING], DONE)
             return ENDS
         put(self.outputs[REQUEST], Token(self.addresses[self.step]))
         put(self.outputs[PENDING], Token(self.tiles[self.indices[self.step]], self.levels[self.step]))
-        self.step += 1
+        self.over = self.step == len(self.levels) - 1
+        if not self.over:
+            self.step += 1
         return None
 
 
-def build(site: UnitSite) -> Machine:
-    node, operator = site.node, site.node.operator_as(Operator)
-    walk, region = operator.indices, site.memory_map.loads[node.name]
-    addresses = listed(walk.times(region.beats_per_tile, region.base))
-    read = {"addresses": addresses, "levels": listed(walk.stops), "indices": listed(walk)}
-    if site.inputs:
-        return load(site, IssuePerReference, rank=len(operator.out), **read)
-    return load(site, IssueOnce, **read)
+def rule(node: Node) -> Declared:
+    """The firing rule of ``node``."""
+    operator = node.operator_as(Operator)
+    walk = {"indices": operator.indices, "levels": operator.indices.stops}
+    if node.inputs:
+        return Declared(IssuePerReference, {**walk, "rank": len(operator.out)}, loads=operator.indices)
+    return Declared(IssueOnce, walk, loads=operator.indices)

@@ -23,7 +23,7 @@ from step.programs.files.fitted import FittedFile
 from step.programs.program import Program, load_program
 from step_cli.console import as_json, warn
 from step_cli.files import writable
-from step_cli.verb import NATURAL, POSITIVE, Note
+from step_cli.verb import NATURAL, POSITIVE, Note, is_given
 from step_explore.sweeps.axis import SWEEP, Value, parse_axis, parse_value
 
 
@@ -152,6 +152,13 @@ class PointOptions:
     plot: Annotated[Written, FRONT]
     jobs: Annotated[Count, "Processes.  [default: one per core]"]
     scheduler: Scheduler
+
+    def __post_init__(self) -> None:
+        """Raises `InputError` for what has no effect."""
+        if is_given("seed") and self.search is None:
+            raise InputError("--seed has no effect without --search")
+        if self.jobs is not None and self.scheduler is not None:
+            raise InputError("--jobs has no effect with --scheduler, whose workers run the points")
 
 
 @dataclass(frozen=True, kw_only=True)

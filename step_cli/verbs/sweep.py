@@ -8,10 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-from step.errors import InputError
 from step_cli.console import show, table, warn
 from step_cli.options import Count, Names, PointOptions, ProgramAndInputs, parse_axes
-from step_cli.verb import Default, Note, is_given, verb, worked
+from step_cli.verb import Default, Note, verb, worked
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.row import CLOCKED, NUMBERS, PER_TOKEN, Measure, Row
 from step_explore.sweeps.sweep import OBJECTIVES, Sweep, sweep
@@ -48,10 +47,6 @@ def command(
     A name that begins with fabric. or memory. is a parameter of the fabric, all others are those of the function of
     PROGRAM.
     """
-    if is_given("seed") and points.search is None:
-        raise InputError("--seed has no effect without --search")
-    if points.jobs is not None and points.scheduler is not None:
-        raise InputError("--jobs has no effect with --scheduler, whose workers run the points")
     settings, depths = program.fitting(over)
     found = worked(sweep, settings=settings, depths=depths)
     show_sweep(found, points.save, points.plot)

@@ -30,9 +30,6 @@ VALUES = 120
 WARM_UP = 20
 """Firings of a long run that do not count: the first ones fill channels and pipelines."""
 
-VALUE = 2
-"""The bit of a control word that says that there is a value."""
-
 Events = Mapping[str, ChannelEvents]
 
 
@@ -150,8 +147,10 @@ def _pacing(netlist: Netlist, node: Node, events: Events) -> Pacing:
 
     It makes as many results of every value, or one of as many values.
     """
-    taken = [_values(events[each.name], "leaves") for each in netlist.inputs(node)]
-    sent = [_values(events[each.name], "cycles") for each in netlist.outputs(node) if each is not None]
+    before = [events[each.name] for each in netlist.inputs(node)]
+    behind = [events[each.name] for each in netlist.outputs(node) if each is not None]
+    taken = [each.leaves[each.valued[: len(each.leaves)]] for each in before]
+    sent = [each.cycles[each.valued] for each in behind]
     firings, latency = max((*taken, *sent), key=len), None
     if taken and sent and len(taken[0]) and len(sent[0]):
         many, few = max(1, len(sent[0]) // len(taken[0])), max(1, len(taken[0]) // len(sent[0]))
@@ -159,12 +158,6 @@ def _pacing(netlist: Netlist, node: Node, events: Events) -> Pacing:
         if len(results) == len(values):
             latency = _usual(results - values)
     return Pacing(_usual(np.diff(firings)), latency)
-
-
-def _values(events: ChannelEvents, what: str) -> np.ndarray:
-    """The cycles ``what`` of the tokens that have a value."""
-    cycles: np.ndarray = getattr(events, what)
-    return cycles[events.control[: len(cycles)] & VALUE != 0]
 
 
 def _usual(samples: np.ndarray) -> int | None:

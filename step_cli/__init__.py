@@ -26,13 +26,6 @@ GROUP = "step.commands"
 NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """What click raises, from its version 8.2 on, to show the help of a group without a verb."""
 
-RENAMED = {
-    ("waves", "--operators"): "--of",
-    ("compare", "--operators"): "--all",
-    ("map", "--ram"): "--memory-bytes",
-}
-"""Options by verb and former name, which still do."""
-
 
 @cache
 def known_verbs() -> dict[str, EntryPoint]:
@@ -82,7 +75,7 @@ class Verbs(click.Group):
         name, known = arguments[0], self.list_commands(context)
         if not name.startswith("-") and name not in known:
             raise click.UsageError(unknown("verb", name, known), context)
-        return super().resolve_command(context, [_renamed(name, each) for each in arguments])
+        return super().resolve_command(context, arguments)
 
 
 def _summary(verb: EntryPoint) -> str:
@@ -91,16 +84,6 @@ def _summary(verb: EntryPoint) -> str:
     body = [] if spec is None or spec.origin is None else ast.parse(Path(spec.origin).read_bytes()).body
     functions = (each for each in body if isinstance(each, ast.FunctionDef) and each.name == verb.attr)
     return next((click.Command(None, help=ast.get_docstring(each)).get_short_help_str(120) for each in functions), "")
-
-
-def _renamed(verb: str, argument: str) -> str:
-    """``argument`` of ``verb``; of an option that had another name once the present one, with a hint."""
-    option, equals, value = argument.partition("=")
-    new = RENAMED.get((verb, option))
-    if new is None:
-        return argument
-    talk(f"[cyan]hint:[/] {escape(option)} of step {verb} is called {escape(new)} now")
-    return f"{new}{equals}{value}"
 
 
 def _unavailable(name: str, needed: str) -> click.Command:

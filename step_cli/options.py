@@ -13,6 +13,7 @@ import click
 
 from step.errors import FabricError, FormatError, InputError, expect
 from step.host.amounts import PERCENT, Quantity
+from step.host.figures import check_picture
 from step.host.pairs import Fits, pairs
 from step.host.paths import named_file
 from step.lowering.fabric import FABRIC, FabricConfig, is_of_fabric, with_settings
@@ -22,7 +23,7 @@ from step.programs.files.fitted import FittedFile
 from step.programs.program import Program, load_program
 from step_cli.console import as_json, warn
 from step_cli.files import writable
-from step_cli.verb import POSITIVE, Note
+from step_cli.verb import NATURAL, POSITIVE, Note, is_given
 from step_explore.sweeps.axis import SWEEP, Value, parse_axis, parse_value
 
 
@@ -81,6 +82,12 @@ def _settings(texts: tuple[str, ...]) -> tuple[str, ...]:
     return texts
 
 
+def _picture(path: Path) -> Path:
+    """``path``, to which a picture can go; raises as `check_picture` and `writable`."""
+    check_picture(path)
+    return writable(path)
+
+
 READ = click.Path(path_type=Path, exists=True, dir_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -108,29 +115,50 @@ Fitted = Annotated[Read, "The fabric in this file, which `step fit --save` wrote
 Binding = Annotated[Read, "Depths of channels from this file, which `step fifos --save` wrote."]
 Bindings = Annotated[dict[str, int], parse_bindings, "--bind", "NAME=VALUE"]
 
-Rows = Annotated[Path | None, FILE, "Keep the rows in this file (.csv or .parquet), and do not run again what it has."]
 Best = Annotated[
     Path | None,
     FILE,
     lambda path: writable(named_file(path, "a program", ".json")),
     "Write the best program with its fabric there (.json).",
 ]
-Plot = Annotated[Written, "Draw the front (.svg, .png or .pdf)."]
+Picture = Annotated[Path | None, FILE, _picture]
+FRONT = "Draw the front (.svg, .png or .pdf)."
+Plot = Annotated[Picture, FRONT]
 Names = Annotated[list[str], parted, "NAME,NAME,..."]
-Per = Annotated[
-    list[str] | None,
-    parted,
-    "NAME,NAME,...",
-    "Parameters that say how much there is to do, such as batch: each of their values has a front of its own.",
-]
-Tokens = Annotated[str | None, "NAME", "The parameter that is the number of tokens, for cycles_per_token."]
-Jobs = Annotated[Count, "Processes.  [default: one per core]"]
 Scheduler = Annotated[str | None, "ADDRESS", "Run on the workers of this Dask scheduler, not here."]
 Folder = Annotated[Path, FOLDER, "-o", "--output", "Directory to write."]
 Style = Annotated[
     Literal["fpga", "asic"], "Whether registers have a value at power-on (fpga), or only from reset (asic)."
 ]
 Explain = Annotated[bool, "Say where the cycles went (see step explain)."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointOptions:
+    """Points that run: which of them, where, and what becomes of their rows."""
+
+    search: Annotated[Count, "N", "Not all points: N that a search chooses."]
+    seed: Annotated[int, NATURAL, "That of the search."] = 0
+    per: Annotated[
+        list[str] | None,
+        parted,
+        "NAME,NAME,...",
+        "Parameters that say how much there is to do, such as batch: each of their values has a front of its own.",
+    ]
+    tokens: Annotated[str | None, "NAME", "The parameter that is the number of tokens, for cycles_per_token."]
+    save: Annotated[
+        Path | None, FILE, "Keep the rows in this file (.csv or .parquet), and do not run again what it has."
+    ]
+    plot: Annotated[Written, FRONT]
+    jobs: Annotated[Count, "Processes.  [default: one per core]"]
+    scheduler: Scheduler
+
+    def __post_init__(self) -> None:
+        """Raises `InputError` for what has no effect."""
+        if is_given("seed") and self.search is None:
+            raise InputError("--seed has no effect without --search")
+        if self.jobs is not None and self.scheduler is not None:
+            raise InputError("--jobs has no effect with --scheduler, whose workers run the points")
 
 
 @dataclass(frozen=True, kw_only=True)

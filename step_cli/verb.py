@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import click
 from click.core import ParameterSource
 
+from step_cli.console import working
 from step_cli.files import check_kept
 
 Made = TypeVar("Made")
@@ -86,6 +87,12 @@ def verb(function: Callable[..., None], kind: type[click.Command] = Verb, *, jso
 def call(function: Callable[..., Made], **others: Any) -> Made:
     """Call ``function`` with ``others`` and those options of the verb that it has parameters for."""
     return function(**{**options_for(function), **others})
+
+
+def worked(function: Callable[..., Made], **others: Any) -> Made:
+    """`call` of a ``function`` that tells its progress, which stderr shows."""
+    with working() as progress:
+        return call(function, progress=progress, **others)
 
 
 def options_for(function: Callable[..., Any]) -> dict[str, Any]:

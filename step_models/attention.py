@@ -73,25 +73,31 @@ def program(
 
 def _data(attention: Attention, given: dict[str, np.ndarray], heads: int, random: np.random.Generator) -> Data:
     """Random queries, keys and values, the float64 result, and the caches with the new rows."""
-    lengths = given["length"]
+    lengths = np.repeat(given["length"], heads)
     sequences, size, query_rows = attention.sequences, attention.size, attention.sequences * attention.group
     inputs = {**given, "query": normal(random, query_rows, size), "output": np.zeros((query_rows, size))}
     caches = {}
     for name in ("keys", "values"):
-        cache = normal(random, attention.held, attention.tiles * attention.rows_in_memory, size)
+        cache = random_cache(random, lengths, attention.held, attention.tiles * attention.rows_in_memory, size)
         new = normal(random, sequences, size)
-        for sequence, length in enumerate(np.repeat(lengths, heads)):
-            cache[sequence, length:] = 0
         inputs |= {name: cache.reshape(-1, size), f"new_{name}": new}
         caches[name] = cache.astype(np.float64)
-        caches[name][np.arange(sequences), np.repeat(lengths, heads)] = new
+        caches[name][np.arange(sequences), lengths] = new
     query = inputs["query"].astype(np.float64).reshape(sequences, -1, size)
     expected, bound = np.empty_like(query), np.empty_like(query)
-    for sequence, length in enumerate(np.repeat(lengths, heads) + 1):
+    for sequence, length in enumerate(lengths + 1):
         key, value = (caches[name][sequence, :length] for name in ("keys", "values"))
         expected[sequence], bound[sequence] = reference(query[sequence], key, value, scaled=attention.scaled)
     exact = {name: (each.reshape(-1, size), np.zeros(1)) for name, each in caches.items()}
     return inputs, {"output": (expected.reshape(-1, size), bound), **exact}
+
+
+def random_cache(random: np.random.Generator, lengths: np.ndarray, *shape: int) -> np.ndarray:
+    """Random rows [places, rows, size] of a cache, of which the first places have so many (``lengths``)."""
+    cache = normal(random, *shape)
+    for sequence, length in enumerate(lengths):
+        cache[sequence, length:] = 0
+    return cache
 
 
 def reference(

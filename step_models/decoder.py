@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -48,7 +48,8 @@ def program(
     """
     lengths, schedule = check_lengths(lengths, room), schedule or Schedule()
     graph, layers = Graph(name), list[Layer]()
-    _check_routings(routings)
+    if not isinstance(routings, Sequence | np.ndarray) or isinstance(routings, str | bytes):
+        raise InputError(f"routings must be a list, one for each layer, not {routings!r}")
     require(len(routings), "a decoder must have at least one layer: give a routing for each of them")
     routings = [
         check_routing(each, model.experts, model.experts_per_token, name=f"routing of layer {number}")
@@ -77,32 +78,6 @@ def program(
     return finished(graph, fabric, data, given, max(len(lengths), cached))
 
 
-@workload
-def each_layer(
-    model: Configuration,
-    lengths: np.ndarray,
-    routings: Sequence[np.ndarray],
-    schedule: Schedule | None = None,
-    *,
-    room: int | None = None,
-    fabric: FabricConfig | None = None,
-) -> Iterator[Program]:
-    """A program without values for every layer of its own, as where a fabric runs one layer after the other."""
-    _check_routings(routings)
-    return (
-        program(
-            model, lengths, [routing], schedule, room=room, fabric=fabric, values=False, name=f"decoder_layer{number}"
-        )
-        for number, routing in enumerate(routings)
-    )
-
-
-def _check_routings(routings: Sequence[np.ndarray]) -> None:
-    """Raise `InputError` for what is no list."""
-    if not isinstance(routings, Sequence | np.ndarray) or isinstance(routings, str | bytes):
-        raise InputError(f"routings must be a list, one for each layer, not {routings!r}")
-
-
 def _data(
     layers: Sequence[Layer], lengths: np.ndarray, routings: Sequence[np.ndarray], random: np.random.Generator
 ) -> Data:
@@ -117,11 +92,10 @@ def _data(
             for name, each in layer.tensors.items()
         }
         caches, room = {}, layer.attention.tiles * layer.attention.rows_in_memory
+        every = np.repeat(lengths, model.key_value_heads)
         for name in ("keys", "values"):
-            cache = normal(random, len(lengths), model.key_value_heads, room, model.head_size)
-            for token, length in enumerate(lengths):
-                cache[token, :, length:] = 0
-            caches[name] = cache
+            cache = attention.random_cache(random, every, len(every), room, model.head_size)
+            caches[name] = cache.reshape(len(lengths), -1, room, model.head_size)
             inputs[f"{prefix}{name}"] = cache.reshape(-1, model.head_size)
         score = moe.random_scores(random, routing)
         weights = [swiglu.random_weights(random, model.hidden, model.inner) for _ in range(model.experts)]

@@ -23,7 +23,7 @@ from step_models import multiplexed
 from step_models.checking import require
 from step_models.packing import joined, packed, separate, unpacked
 from step_models.routing import MOST
-from step_models.swiglu import Weights, check_tiles, expert
+from step_models.swiglu import check_tiles, expert
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class Mixture(metaclass=Checked):
 
     def _alone(self, graph: Graph, rows: Stream, prefix: str) -> Stream:
         tiles, back = self._in_tiles(rows, prefix)
-        weights = Weights.declare(graph, prefix, self.hidden, self.inner)
-        return back(expert(graph, tiles, weights, depth=self.depth, columns=self.columns, sum=self.sum, prefix=prefix))
+        size = {"depth": self.depth, "columns": self.columns}
+        return back(expert(graph, tiles, self.hidden, self.inner, **size, sum=self.sum, prefix=prefix))
 
     def _in_tiles(self, rows: Stream, prefix: str) -> tuple[Stream, Callable[[Stream], Stream]]:
         """Rows [n] in tiles, and what makes rows [n] of tiles again."""

@@ -8,30 +8,15 @@ multiplied as it is: one pass over the columns of gate and up, and the rows of d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from step import BF16, FabricConfig, Graph, Program, Stream, Tensor, Tile
+from step import BF16, FabricConfig, Graph, Program, Stream, Tile
 from step.functions import Add, Matmul, Mul, RetileCol, RetileStreamify, Silu
 from step.language.fused import Sum
 from step_models.checking import require, workload
 from step_models.division import check_divides
 from step_models.weights import Data, finished, normal, projection
-
-
-@dataclass(frozen=True)
-class Weights:
-    """The three weight tensors of an expert: gate and up are [hidden, inner], down is [inner, hidden]."""
-
-    gate: Tensor
-    up: Tensor
-    down: Tensor
-
-    @classmethod
-    def declare(cls, graph: Graph, prefix: str, hidden: int, inner: int) -> Weights:
-        """Declare them as off-chip tensors of a program."""
-        return cls(*(graph.tensor(f"{prefix}{name}", each, BF16) for name, each in shapes(hidden, inner).items()))
 
 
 def shapes(hidden: int, inner: int) -> dict[str, tuple[int, int]]:
@@ -46,25 +31,31 @@ def check_tiles(hidden: int, inner: int, depth: int, columns: int) -> None:
 
 
 def expert(
-    graph: Graph, x: Stream, weights: Weights, *, depth: int, columns: int, sum: Sum = "ordered", prefix: str = ""
+    graph: Graph,
+    x: Stream,
+    hidden: int,
+    inner: int,
+    *,
+    depth: int,
+    columns: int,
+    sum: Sum = "ordered",
+    prefix: str = "",
 ) -> Stream:
     """The expert on tiles ``[rows, hidden]`` of ``x``, a stream [tiles] -> [tiles] of FP32 tiles ``[rows, hidden]``.
 
-    The weights are read once per tile: gate and up in tiles of [depth, columns], down in [columns, depth]. ``sum`` is
-    that of the products.
+    Its weights are tensors of `shapes`, which are read once per tile: gate and up in tiles of [depth, columns], down in
+    [columns, depth]. ``sum`` is that of the products.
     """
-    hidden, inner = weights.gate.shape
     steps, blocks = hidden // depth, inner // columns
+    tensors = {name: graph.tensor(f"{prefix}{name}", each, BF16) for name, each in shapes(hidden, inner).items()}
 
-    def load(name: str, tensor: Tensor, tile: tuple[int, int], stride: tuple[int, int]) -> Stream:
+    def load(name: str, tile: tuple[int, int], stride: tuple[int, int]) -> Stream:
         return graph.load(
-            tensor, tile=tile, out=(blocks, steps), stride=stride, reference=x, name=f"{prefix}load_{name}"
+            tensors[name], tile=tile, out=(blocks, steps), stride=stride, reference=x, name=f"{prefix}load_{name}"
         )
 
-    gate = load("gate", weights.gate, (depth, columns), (1, blocks))
-    up = load("up", weights.up, (depth, columns), (1, blocks))
-    down = load("down", weights.down, (columns, depth), (steps, 1))
-    return feed_forward(x, (gate, up, down), sum=sum, prefix=prefix)
+    gate, up = (load(name, (depth, columns), (1, blocks)) for name in ("gate", "up"))
+    return feed_forward(x, (gate, up, load("down", (columns, depth), (steps, 1))), sum=sum, prefix=prefix)
 
 
 def feed_forward(
@@ -74,45 +65,31 @@ def feed_forward(
     [..] of FP32 tiles.
 
     For every tile of ``x`` they are [blocks of inner, blocks of hidden] tiles; those of gate and up may be
-    ``transposed``. ``sum`` is that of the products.
+    ``transposed``. ``sum`` is that of the products. With a single block of hidden nothing is split, and the sum over
+    the blocks of inner is the reduction of a matmul.
     """
     gate, up, down = weights
     blocks, steps = (int(each) for each in down.shape[-2:])
-    if steps == 1:
+    if whole := steps == 1:
         names = (f"{prefix}{name}_blocks" for name in ("gate", "up", "down"))
-        rows = [each.flatten(0, 1, name=name) for each, name in zip(weights, names, strict=True)]
-        return feed_whole_rows(x, rows, transposed=(transposed, False), sum=sum, prefix=prefix)
-
+        gate, up, down = (each.flatten(0, 1, name=name) for each, name in zip(weights, names, strict=True))
     project, back = Matmul(transposed, sum=sum), Matmul(sum=sum)
-    repeated = x.repeat(blocks, name=f"{prefix}x_repeated")
-    # For every block of columns of inner, go over the blocks of hidden: [.., blocks, steps] of [rows, depth].
-    assert isinstance(down.element, Tile)
-    pieces = repeated.flat_map(RetileStreamify(int(down.element.cols), "col", rank=1), name=f"{prefix}x_pieces")
-    gates = pieces.accum(project, gate, name=f"{prefix}gate_projection")
-    ups = pieces.accum(project, up, name=f"{prefix}up_projection")
+    rows = x.repeat(blocks, name=f"{prefix}x_repeated")
+    if not whole:
+        # For every block of columns of inner, go over the blocks of hidden: [.., blocks, steps] of [rows, depth].
+        assert isinstance(down.element, Tile)
+        rows = rows.flat_map(RetileStreamify(int(down.element.cols), "col", rank=1), name=f"{prefix}x_pieces")
+    multiply = rows.map if whole else rows.accum
+    gates = multiply(project, gate, name=f"{prefix}gate_projection")
+    ups = multiply(project, up, name=f"{prefix}up_projection")
     state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
+    if whole:
+        return state.accum(back, down, name=f"{prefix}y")
 
     # Each block of inner adds its part to all of hidden: [.., blocks, steps] of [rows, depth], packed to [rows,
     # hidden], summed.
     partial = state.repeat(steps, name=f"{prefix}h_repeated").map(back, down, name=f"{prefix}down_projection")
     return partial.accum(RetileCol(), name=f"{prefix}down_row").accum(Add(), name=f"{prefix}y")
-
-
-def feed_whole_rows(
-    x: Stream, weights: Sequence[Stream], *, transposed: tuple[bool, bool], sum: Sum = "ordered", prefix: str = ""
-) -> Stream:
-    """The expert on tiles ``[rows, hidden]`` of ``x``, with ``weights`` in tiles that have all of hidden: [..] -> [..].
-
-    For every tile of ``x`` they are [blocks of inner] tiles; ``transposed`` are those of gate and up, and those of
-    down. Nothing is split, and the sum over the blocks of inner is the reduction of a matmul.
-    """
-    gate, up, down = weights
-    repeated = x.repeat(int(down.shape[-1]), name=f"{prefix}x_repeated")
-    project, back = (Matmul(each, sum=sum) for each in transposed)
-    gates = repeated.map(project, gate, name=f"{prefix}gate_projection")
-    ups = repeated.map(project, up, name=f"{prefix}up_projection")
-    state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
-    return state.accum(back, down, name=f"{prefix}y")
 
 
 def random_weights(random: np.random.Generator, hidden: int, inner: int) -> dict[str, np.ndarray]:
@@ -158,7 +135,7 @@ def program(
     check_tiles(hidden, inner, depth, columns)
     graph = Graph(name)
     x = graph.load(graph.tensor("x", (batch, hidden), BF16), tile=(rows, hidden), name="load_x").flatten(0, 2)
-    y = expert(graph, x, Weights.declare(graph, "", hidden, inner), depth=depth, columns=columns, sum=sum)
+    y = expert(graph, x, hidden, inner, depth=depth, columns=columns, sum=sum)
     y.flat_map(RetileStreamify(1, "row"), name="y_rows").store("output")
 
     def data(random: np.random.Generator) -> Data:

@@ -86,7 +86,7 @@ def explain(
     """
     prepared = prepared or prepare(program)
     record = RunRecord()
-    simulation = Model.of(prepared).run(record, events=True, max_cycles=max_cycles, progress=progress)
+    simulation = Model.of(prepared, symbols=True).run(record, events=True, max_cycles=max_cycles, progress=progress)
     result = simulation.finished()
     fabric, ending = simulation.fabric, simulation.ending
     path = critical_path(fabric, record, ending.cycles)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,10 +9,9 @@ import numpy as np
 
 from sim_approx.engine.record import RunRecord
 from sim_approx.placing.site import PlacedFabric
-from step.firing.machine import COMPUTES
 from step.language.symbols import evaluate
-from step.language.types import is_dynamic, with_rows
 from step.lowering.feasible import flops_a_cycle, is_read, with_lanes
+from step.lowering.netlist import Netlist
 from step.programs.program import Program
 from step.programs.useful import useful_of
 from step.running.interpreter import bind
@@ -71,11 +69,11 @@ def usage(program: Program, fabric: PlacedFabric, record: RunRecord, result: Run
     """Usage of ``fabric`` in the run of ``program`` with this ``result``, which has events."""
     netlist, config, events = fabric.netlist, fabric.netlist.fabric, result.events
     assert events is not None
-    operations = _operations(fabric, record)
+    operations, useful = _operations(program, netlist, result)
     work = {
         node.name: LaneWork(operations[node.name], flops_a_cycle(node, netlist))
         for node in with_lanes(netlist)
-        if operations.get(node.name) and is_read(node, netlist)
+        if operations[node.name] and is_read(node, netlist)
     }
     beats = int((record.events["machine"] >= fabric.memory.order).sum()) if fabric.memory else 0
     bandwidth = config.memory.bandwidth
@@ -91,20 +89,10 @@ def usage(program: Program, fabric: PlacedFabric, record: RunRecord, result: Run
             moved,
             bandwidth,
             result.cycles,
-            _useful(program, fabric, operations),
+            useful,
         ),
         work,
     )
-
-
-def _useful(program: Program, fabric: PlacedFabric, operations: Mapping[str, int]) -> int:
-    """The ``operations`` that are not on padding; the data of ``program`` says how much there is."""
-    graph = fabric.netlist.graph
-    useful = useful_of(graph).flops
-    padded = {n: useful[n] for n in operations if useful[n] != graph.nodes[n].operator.flops(graph.nodes[n])}
-    symbols = bind(program) if any(each.free_symbols for each in padded.values()) else {}
-    known = {name: int(evaluate(each, symbols, graph).round()) for name, each in padded.items()}
-    return sum({**operations, **known}.values())
 
 
 def _words(events: ChannelEvents, words: int, cycles: int) -> int:
@@ -114,23 +102,13 @@ def _words(events: ChannelEvents, words: int, cycles: int) -> int:
     return int(np.minimum(words, room)[events.valued].sum())
 
 
-def _operations(fabric: PlacedFabric, record: RunRecord) -> dict[str, int]:
-    """Operations of the operators with functions, on tiles of dynamic size by their rows."""
-    computing = record.events[record.events["outcome"] == COMPUTES]
-    applied = np.bincount(computing["machine"], minlength=len(fabric.machines)).tolist()
-    found = {}
-    for name, machine in fabric.units.items():
-        node = fabric.netlist.graph.nodes[name]
-        function = node.operator.function
-        if function is None or not applied[machine.order]:
-            continue
-        elements = tuple(each.element for each in node.inputs)
-        by_rows = {0: applied[machine.order]}
-        if any(map(is_dynamic, elements)):
-            sizes = computing["size"][computing["machine"] == machine.order]
-            by_rows = dict(zip(*map(np.ndarray.tolist, np.unique(sizes, return_counts=True)), strict=True))
-        found[name] = sum(
-            count * int(function.flops(*(with_rows(each, max(rows, 0)) for each in elements)))
-            for rows, count in by_rows.items()
-        )
-    return found
+def _operations(program: Program, netlist: Netlist, result: RunResult) -> tuple[dict[str, int], int]:
+    """Operations of every operator, and how many of all are not on padding; the run, or else the data of ``program``,
+    says how much there is."""
+    graph, useful = netlist.graph, useful_of(netlist.graph).total
+    sums = {node.name: node.operator.flops(node) for node in graph}
+    symbols = dict[str, int]()
+    if any(each.free_symbols for each in (useful, *sums.values())):
+        symbols = bind(program) if result.symbols is None else result.symbols
+    known = {name: int(evaluate(each, symbols, graph).round()) for name, each in sums.items()}
+    return known, int(evaluate(useful, symbols, graph).round())

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from sim_approx.explain.explanation import explain
 from sim_approx.explain.report import report
-from sim_approx.explain.trace import Window, trace
+from sim_approx.explain.trace import trace, window
 from step.errors import InputError
 from step.programs.prepare import prepare
 from step.running.backend import runner
@@ -51,7 +51,7 @@ def command(
         found = explain(opened, prepared, changes=what_if, max_cycles=max_cycles, progress=progress)
         exact = runner("rtl", {"events": True, "max_cycles": max_cycles}, progress)(prepared) if rtl else None
     if trace_file is not None:
-        save(trace_file, trace(found, Window.of(found.cycles, first or 0, last), exact))
+        save(trace_file, trace(found, window(found.cycles, first or 0, last), exact))
     if page is not None:
         save(page, report(found, _link(page, played)))
     if played is not None:

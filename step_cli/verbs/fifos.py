@@ -12,9 +12,9 @@ from step.errors import InputError
 from step.host.amounts import PERCENT
 from step.host.files import writing
 from step.programs.folding import FEWEST, common, starred
-from step_cli.console import show, table, talk, working
+from step_cli.console import show, table, talk
 from step_cli.options import READ, Amount, Count, ProgramOptions, Read, Written
-from step_cli.verb import call, verb
+from step_cli.verb import verb, worked
 from step_explore.fifos.runs import DepthRun
 from step_explore.fifos.shrink import LEAST
 from step_explore.fifos.sizing import Sizing, size_fifos
@@ -50,8 +50,7 @@ def command(
         raise InputError(f"--{asked[0]} has no effect without --save")
     if len(asked) > 1:
         raise InputError(f"--{asked[0]} has no effect with --{asked[1]}")
-    with working() as progress:
-        found = call(size_fifos, program=program.load(), progress=progress)
+    found = worked(size_fifos, program=program.load())
     if save is not None:
         with writing(save):
             chosen = found.least if least else found.kept if keep else found.within((loss or 0) / 100)

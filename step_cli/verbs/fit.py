@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from step.host.amounts import counted
-from step.host.figures import check_picture, drawn
+from step.host.figures import drawn
 from step.lowering.fabric import FABRIC
-from step_cli.console import show, table, working
+from step_cli.console import show, table
 from step_cli.files import save as write
 from step_cli.options import Amount, Plot, ProgramAndInputs, Written, percent
-from step_cli.verb import call, verb
+from step_cli.verb import verb, worked
 from step_explore.fitting.fitting import RUNS, Fitted, fit
 from step_explore.fitting.trials import Choice
 
@@ -33,10 +33,7 @@ def command(
     plot: Plot,
 ) -> None:
     """The least hardware within a loss of cycles, or the fewest cycles within an area: lanes, links, memories."""
-    if plot is not None:
-        check_picture(plot)
-    with working() as progress:
-        found = call(fit, program=program.load(), progress=progress)
+    found = worked(fit, program=program.load())
     if save is not None:
         found.file().save(save)
     if plot is not None:

@@ -17,7 +17,7 @@ from step.host.progress import silent
 from step_cli.console import as_json, show, talk
 from step_cli.options import FILE, Amount, Count, Settings, set_fabric
 from step_cli.tiles import TileOptions
-from step_cli.verb import NATURAL, POSITIVE, Note, call, is_given, verb
+from step_cli.verb import NATURAL, POSITIVE, Note, call, is_given, options_for, verb
 from step_torch.agreement import TextAgreement, agreements
 from step_torch.generating import SMALL
 from step_torch.sampling import Sampling
@@ -66,14 +66,7 @@ def command(
         raise click.UsageError("Missing option '--prompt', or '--check'.")
     started = time.monotonic()
     made = {"tiling": call(Tiling), "fabric": set_fabric(SMALL, settings), "scores": scores is not None}
-    options: dict[str, Any] = {
-        **made,
-        "chunk": chunk,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "seed": seed,
-    }
+    options: dict[str, Any] = {**made, "chunk": chunk, **options_for(Sampling)}
     if len(prompt) == 1 and slots is None:
         say = silent if as_json() else partial(click.echo, nl=False)
         text, run = model.generate(*prompt, tokens, backend, say=say, **options)

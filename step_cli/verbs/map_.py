@@ -9,12 +9,11 @@ from typing import Annotated
 
 from step.errors import InputError
 from step.host.amounts import BYTES_A_CYCLE
-from step.host.figures import check_picture
 from step.running.result import Status
-from step_cli.console import as_json, talk, warn, working
+from step_cli.console import as_json, talk, warn
 from step_cli.files import save as write
 from step_cli.options import Amount, Best, Plot, Settings, Written, parse_axes
-from step_cli.verb import NATURAL, POSITIVE, Note, call, verb
+from step_cli.verb import NATURAL, POSITIVE, Note, verb, worked
 from step_cli.verbs.sweep import show_sweep
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.row import REFUSED
@@ -64,14 +63,11 @@ def command(
 
     Ctrl-C shows, and saves, the best so far.
     """
-    if plot is not None:
-        check_picture(plot)
     if save is not None:
         check_format(save)
         if save.exists():
             raise InputError(f"{save} is there, and a mapping does not go on: choose another file, or delete it")
-    with working() as progress:
-        found = call(map, progress=progress)
+    found = worked(map)
     if save is not None:
         write(save, encode(save, [each.name for each in found.axes], found.rows))
     if best is not None:

@@ -7,11 +7,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-from step.host.figures import check_picture, drawn
-from step_cli.console import show, table, working
+from step.host.figures import drawn
+from step_cli.console import show, table
 from step_cli.files import save as write
-from step_cli.options import Count, ProgramAndInputs, Written
-from step_cli.verb import NATURAL, call, verb
+from step_cli.options import Count, Picture, ProgramAndInputs, Written
+from step_cli.verb import NATURAL, verb, worked
 from step_explore.placing.placement import place
 from step_show.floor import crowd, floor
 
@@ -37,13 +37,10 @@ def command(
     tracks: Annotated[Count, "The most channels that pass side by side between two places."],
     seed: Annotated[int, NATURAL, "Equal seeds give equal places."] = 0,
     save: Annotated[Written, "Write the fabric with the hops of its channels, for --fitted."],
-    plot: Annotated[Written, "Draw the floor (.svg, .png or .pdf)."],
+    plot: Annotated[Picture, "Draw the floor (.svg, .png or .pdf)."],
 ) -> None:
     """Units on a grid: hops of every channel by its distance, and the cycles that this takes."""
-    if plot is not None:
-        check_picture(plot)
-    with working() as progress:
-        found = call(place, program=program.load(), progress=progress)
+    found = worked(place, program=program.load())
     if save is not None:
         found.file().save(save)
     if plot is not None:

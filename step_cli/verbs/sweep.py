@@ -8,10 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-from step.errors import InputError
-from step_cli.console import show, table, warn, working
-from step_cli.options import Count, Jobs, Names, Per, Plot, ProgramAndInputs, Rows, Scheduler, Tokens, parse_axes
-from step_cli.verb import NATURAL, Default, Note, call, verb
+from step_cli.console import show, table, warn
+from step_cli.options import Count, Names, PointOptions, ProgramAndInputs, parse_axes
+from step_cli.verb import Default, Note, verb, worked
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.row import CLOCKED, NUMBERS, PER_TOKEN, Measure, Row
 from step_explore.sweeps.sweep import OBJECTIVES, Sweep, sweep
@@ -40,14 +39,7 @@ def command(
         "--objective",
         "What should be small: of this is the front, and what --search looks for.",
     ],
-    search: Annotated[Count, "N", "Not all points: N that a search chooses."],
-    seed: Annotated[int | None, NATURAL, "That of the search.  [default: 0]"],
-    per: Per,
-    tokens: Tokens,
-    save: Rows,
-    plot: Plot,
-    jobs: Jobs,
-    scheduler: Scheduler,
+    points: PointOptions,
     max_cycles: Annotated[Count, "Stop every run there."],
 ) -> None:
     """Run a program on the fast model with many parameters, and show which points no other one beats.
@@ -55,14 +47,9 @@ def command(
     A name that begins with fabric. or memory. is a parameter of the fabric, all others are those of the function of
     PROGRAM.
     """
-    if seed is not None and search is None:
-        raise InputError("--seed has no effect without --search")
-    if jobs is not None and scheduler is not None:
-        raise InputError("--jobs has no effect with --scheduler, whose workers run the points")
     settings, depths = program.fitting(over)
-    with working() as progress:
-        found = call(sweep, settings=settings, depths=depths, progress=progress)
-    show_sweep(found, save, plot)
+    found = worked(sweep, settings=settings, depths=depths)
+    show_sweep(found, points.save, points.plot)
     warn_of(found.rows)
     warn(_idle(found))
 

@@ -13,22 +13,16 @@ from step_cli.console import show_written, talk, working
 from step_cli.options import (
     Arguments,
     Best,
-    Count,
-    Jobs,
     Names,
-    Per,
-    Plot,
+    PointOptions,
     ProgramName,
-    Rows,
-    Scheduler,
     Settings,
-    Tokens,
     parse_arguments,
     parse_axes,
     parted,
     percent,
 )
-from step_cli.verb import NATURAL, Default, Note, call, verb
+from step_cli.verb import NATURAL, Default, Note, verb, worked
 from step_cli.verbs.sweep import show_sweep, warn_of
 from step_explore.sweeps.axis import Value, named
 from step_explore.tuning.budget import LIMITED, Budget
@@ -67,29 +61,20 @@ def command(
         "Further arguments, such as seed=1; with several, the worst counts (see --mean).",
     ],
     mean: Annotated[bool, "Of several cases the mean counts."],
-    search: Annotated[Count, "N", "Not all choices: N that a search chooses."],
-    seed: Annotated[int, NATURAL, "That of the search."] = 0,
     verify: Annotated[
         dict[str, Value] | None,
         lambda text: parse_arguments(parted(text)),
         "NAME=VALUE,...",
         "Compare the best choice in RTL too; with other arguments where it is too large: hidden=32,inner=32.",
     ],
-    per: Per,
-    tokens: Tokens,
-    save: Rows,
+    points: PointOptions,
     best: Best,
-    plot: Plot,
-    jobs: Jobs,
-    scheduler: Scheduler,
 ) -> None:
     """Look for the parameters of a program that are best within a budget, each choice with hardware fitted to it.
 
     Ctrl-C shows the best so far; with --save a search goes on where it ended.
     """
-    with working() as progress:
-        judge = "mean" if mean else "worst"
-        found = call(tune, within=None if as_is else within, judge=judge, progress=progress)
+    found = worked(tune, within=None if as_is else within, judge="mean" if mean else "worst")
     show_sweep(found)
     warn_of(found.rows)
     if found.interrupted:
@@ -99,7 +84,7 @@ def command(
     if verify is not None:
         with working() as progress:
             talk(_verify(found, verify, progress))
-    show_written(save, best, plot)
+    show_written(points.save, best, points.plot)
 
 
 def _verify(found: Tuned, toy: dict[str, Value], progress: Progress) -> str:

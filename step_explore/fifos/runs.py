@@ -40,7 +40,11 @@ class DepthRun:
         """The largest part that a data set takes more than ``fewest`` cycles; infinite where a run fails."""
         if self.cycles is None:
             return float("inf")
-        return max(mine / least - 1 for mine, least in zip(self.cycles, fewest, strict=True))
+        return max((mine - least) / least for mine, least in zip(self.cycles, fewest, strict=True))
+
+    def within(self, fewest: Cycles | None, loss: float = 0.0) -> bool:
+        """Whether no run fails, and none loses more than the part ``loss`` of ``fewest``, if there are some."""
+        return self.cycles is not None and (fewest is None or self.loss(fewest) <= loss)
 
     def then(self, result: RunResult) -> DepthRun:
         """The outcome with ``result``, the run on one more data set."""

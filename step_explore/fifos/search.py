@@ -17,7 +17,6 @@ LOSSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 WORTH = 0.01
 """Points between are looked for where there is this part of the storage to save."""
 
-
 WORTH_ALONE = 1e-4
 """Channels with this part of the storage to give are tried alone; those with less only together with others."""
 
@@ -59,28 +58,17 @@ def search(runs: Runs, room: Depths, begin: Sequence[Depths] = (), choices: int 
 
 def fewest_cycles(runs: Runs) -> Cycles:
     """Cycles of all that are known that no others are below on every data set."""
-    known = {each.cycles for each in runs.ended if each.cycles is not None}
-    fewest = min(known)
-    while faster := [each for each in known if each != fewest and within(each, fewest, 0)]:
-        fewest = min(faster)
-    return fewest
+    return min(each.cycles for each in runs.ended if each.cycles is not None)
 
 
 def is_fast(runs: Runs, outcome: DepthRun) -> bool:
     """Whether nothing that is known is faster than ``outcome``, by more than `EQUAL`."""
-    return within(outcome.cycles, fewest_cycles(runs), EQUAL)
-
-
-def within(cycles: Cycles | None, fewest: Cycles | None, loss: float = 0.0) -> bool:
-    """Whether runs end, and none takes more than the part ``loss`` longer than ``fewest``, if there are some."""
-    if cycles is None or fewest is None:
-        return cycles is not None
-    return all(mine <= least * (1 + loss) for mine, least in zip(cycles, fewest, strict=True))
+    return outcome.within(fewest_cycles(runs), EQUAL)
 
 
 def smallest(runs: Runs, fewest: Cycles | None = None, loss: float = 0.0) -> DepthRun:
-    """The least storage of all that is known to be `within` a ``loss``, the fastest of several."""
-    there = [each for each in runs.ended if within(each.cycles, fewest, loss)]
+    """The least storage of all that is known within a ``loss``, the fastest of several."""
+    there = [each for each in runs.ended if each.within(fewest, loss)]
     return min(there, key=lambda each: (each.bits, each.cycles))
 
 
@@ -98,7 +86,7 @@ def unbounded(runs: Runs, simulators: Sequence[Simulator]) -> DepthRun:
 def _smaller(
     runs: Runs, choices: int | None, fewest: Cycles | None = None, loss: float = 0.0, *, roughly: bool = False
 ) -> DepthRun:
-    """The least storage `within` a ``loss``: of all that ran, and made smaller until that helps no more.
+    """The least storage within a ``loss``: of all that ran, and made smaller until that helps no more.
 
     ``roughly``: channels that are alike have one limit, and none is tried alone.
     """
@@ -106,7 +94,7 @@ def _smaller(
     def good(candidates: Sequence[Depths]) -> list[bool]:
         if choices is not None and len(runs.known) + len(candidates) > choices:
             raise Enough
-        return [within(each.cycles, fewest, loss) for each in runs.outcomes(candidates)]
+        return [each.within(fewest, loss) for each in runs.outcomes(candidates)]
 
     while True:
         begin = smallest(runs, fewest, loss)

@@ -83,7 +83,7 @@ class Sizing:
         Raises `InputError` for a ``loss`` that is no number >= 0.
         """
         settled(loss, Annotated[float, Within(0, math.inf)], "loss", InputError)
-        return min((each for each in self.front if each.loss(self.fewest) <= loss), key=lambda each: each.bits)
+        return min((each for each in self.front if each.within(self.fewest, loss)), key=lambda each: each.bits)
 
     def binding(self, chosen: DepthRun) -> DepthBinding:
         """The depths ``chosen`` as a file takes them; raises `InputError` for depths that deadlock."""

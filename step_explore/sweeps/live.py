@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from step.host.figures import check_picture
 from step.host.files import writing
 from step.host.paths import named_file
-from step_explore.sweeps.plot import check_plot, draw_to
+from step_explore.sweeps.plot import check_two, draw_to
 from step_explore.sweeps.row import Row
 
 DRAWN_EVERY = 10.0
@@ -21,14 +22,15 @@ SHARE = 20
 class Live:
     """The picture at ``path`` of what is known so far; None draws nothing.
 
-    Raises what `check_plot` raises, and `InputError` for a file that can not be written.
+    Raises what `check_picture` and `check_two` raise, and `InputError` for a file that can not be written.
     """
 
     def __init__(self, path: Path | str | None, objectives: Sequence[str], title: str, per: Sequence[str] = ()) -> None:
         self._path, self._shown = None if path is None else named_file(path, "a plot"), (objectives, title, per)
         self._next = time.monotonic() + DRAWN_EVERY
         if self._path is not None:
-            check_plot(self._path, objectives)
+            check_picture(self._path)
+            check_two(objectives)
             with writing(self._path):
                 pass
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from step.errors import InputError
 from step.host.amounts import prefix
-from step.host.figures import BLACK, BLUE, COLOURS, check_picture, drawn, in_counts, place_names
+from step.host.figures import BLACK, BLUE, COLOURS, drawn, in_counts, place_names
 from step.host.files import write_atomically, writing
 from step_explore.sweeps.front import costs, grouped, pareto_front
 from step_explore.sweeps.row import NUMBERS, Row
@@ -17,10 +17,8 @@ STYLES: Mapping[bool, Mapping[str, Any]] = {False: {"marker": "o", "s": 32}, Tru
 """Points of static tiles, and of dynamic ones."""
 
 
-def check_plot(path: Path, objectives: Sequence[str]) -> None:
-    """Raise `InputError` for a file that is no picture and for fewer than two objectives, `EnvironmentProblem` where
-    matplotlib is not installed."""
-    check_picture(path)
+def check_two(objectives: Sequence[str]) -> None:
+    """Raise `InputError` for fewer than two objectives."""
     if len(objectives) < 2:
         raise InputError(f"a plot needs two objectives, as in {objectives[0]},channel_bytes")
 

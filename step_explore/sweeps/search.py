@@ -19,11 +19,6 @@ class Search:
         self._known: dict[Places, Row | None] = {}
 
     @property
-    def size(self) -> int:
-        """The number of points."""
-        return math.prod(len(each.values) for each in self._axes)
-
-    @property
     def ran(self) -> int:
         """The number of points that are known, but for those that were refused, which cost nothing."""
         return sum(row is not None and row.status != REFUSED for row in self._known.values())
@@ -31,7 +26,8 @@ class Search:
     def ask(self, count: int) -> list[Point]:
         """At most ``count`` points that are not known; fewer only where there are no more."""
         found = list[Point]()
-        for _ in range(min(count, self.size - len(self._known))):
+        points = math.prod(len(each.values) for each in self._axes)
+        for _ in range(min(count, points - len(self._known))):
             places = self._surrogate.choose(self._expected())
             self._known[places] = None
             found.append({axis.name: axis.values[place] for axis, place in zip(self._axes, places, strict=True)})

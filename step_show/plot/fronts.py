@@ -9,7 +9,7 @@ from step.errors import InputError
 from step.host.figures import axes_for
 from step.host.nearest import did_you_mean
 from step_explore.sweeps.front import check_objectives
-from step_explore.sweeps.plot import draw_front
+from step_explore.sweeps.plot import check_two, draw_front
 from step_explore.sweeps.row import Row
 from step_explore.sweeps.sweep import OBJECTIVES, Sweep
 
@@ -38,8 +38,7 @@ def front(
     given = OBJECTIVES if isinstance(sweep, Sequence) else sweep.objectives
     given = given if objectives is None else tuple(objectives)
     check_objectives(given)
-    if len(given) < 2:
-        raise InputError(f"a plot needs two objectives, as in {given[0]},channel_bytes")
+    check_two(given)
     names = {name: None for row in rows for name in row.point}
     each = getattr(sweep, "per", ()) if per is None else (per,) if isinstance(per, str) else tuple(per)
     for name in (by, *each):

@@ -395,17 +395,6 @@ def test_every_verb_is_in_a_group_and_fits_80_columns(step: Step) -> None:
     assert max(map(len, step("--help").ok().splitlines())) <= 80
 
 
-@cases(
-    (["waves", SIMPLE, "--operators=nothing"], "--operators of step waves is called --of"),
-    (["compare", "gone.py", "--operators"], "--operators of step compare is called --all"),
-    (["map", "gone.pt2", "--luts=1", "--ram=1kB"], "--ram of step map is called --memory-bytes"),
-)
-def test_a_former_name_of_an_option_still_does(arguments: list[str], said: str, step: Step) -> None:
-    first, second, *_ = step(*arguments).failed().splitlines()
-    assert first == f"hint: {said} now"
-    assert second.startswith("error: there is no ")
-
-
 # -- metrics --------------------------------------------------------------------------------------------------------
 
 

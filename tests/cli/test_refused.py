@@ -40,6 +40,7 @@ REFUSED: dict[tuple[str, ...], list[tuple[Sequence[object], str]]] = {
 
     ],
     ("tune", SWIGLU, "--jobs", "1"): [
+        (["--over", "rows=2", "--seed", 1], "--seed has no effect without --search"),
         (["--over", "rows=1", "--over", "rows=2"], "rows is swept over twice"),
         (["--over", "rows=1", "--budget", "luts=5"],
          "there is no budget of 'luts'; there are cycles, lut_sites, lanes, memory_bytes, "

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -142,6 +143,8 @@ def test_the_front_is_one(sizing: step.Sizing) -> None:
     assert all(each.cycles == (cycles(scaled(), each.depths),) for each in front)
     assert sizing.within(0) == front[0] and sizing.within(100) == front[-1]
     assert all(sizing.within(each.loss(sizing.fewest)) == each for each in front)
+    tenth = replace(front[0], cycles=(11,), bits=1)
+    assert replace(sizing, front=(tenth,), lossless=replace(front[0], cycles=(10,))).within(0.1) == tenth
 
 
 def in_series() -> Program:

@@ -31,7 +31,7 @@ from step_torch.archive import RESULTS
 from step_torch.by_hand import rewrite
 from step_torch.calling import OURS, SITE, calling, check_arguments, check_call
 from step_torch.decompositions import decompositions
-from step_torch.known import compute_known, tabulate
+from step_torch.known import compute_known
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
 from step_torch.layers import is_complex, kinds_of, name_of, tables, turning
@@ -235,10 +235,11 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         line = f" at {found[1]}:{found[2]}" if found else ""
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
     program = program.run_decompositions(decompositions())
-    compute_known(program)
     if isinstance(module, Decoding):
         (position,) = (each for each in program.graph.find_nodes(op="placeholder") if each.name == "position")
-        tabulate(program, position, module.room)
+        compute_known(program, position, module.room)
+    else:
+        compute_known(program)
     rewrite(program)
     program.graph.eliminate_dead_code()
     program.graph_module.recompile()

@@ -49,17 +49,9 @@ class ColumnChoice:
         own = [TensorAxis(f"{self.axis.name}_{at}", extent) for at, extent in enumerate(self.order.shape)]
         return (*self.of.dims[:-1], *((each,) if each.extent > 1 else () for each in own))
 
-    def negated(self) -> ColumnChoice:
-        """-x."""
-        return self.changed(np.invert)
-
     def changed(self, change: Callable[[np.ndarray], np.ndarray]) -> ColumnChoice:
         """The order that ``change`` makes of this one."""
         return replace(self, order=change(self.order))
-
-    def is_beside(self, other: Any) -> bool:
-        """Whether ``other`` has columns of the same value."""
-        return isinstance(other, ColumnChoice) and other.of is self.of
 
     def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Any:
         """Other dimensions of the order, or of what comes before."""

@@ -17,8 +17,8 @@ aten = torch.ops.aten
 WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
 """Operators that are not taken apart."""
 
-GROWING = (aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec)
-"""Operators that torch has a form of by others, and does not take apart by itself: images that grow."""
+OF_TORCH = (aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten._adaptive_avg_pool2d.default)
+"""Operators that torch has a form of by others, and does not take apart by itself."""
 
 
 PAIRS: dict[Any, Callable[..., Tensor]] = {
@@ -40,7 +40,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     return (
         kept
         | CELLS
-        | get_decompositions(GROWING)
+        | get_decompositions(OF_TORCH)
         | {
             aten.isnan.default: lambda x: x != x,
             aten.logical_not.default: lambda x: ~x.bool(),
@@ -76,6 +76,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.bucketize.Tensor: _bucketize,
             aten.median.dim: _median,
             aten._trilinear.default: _trilinear,
+            aten.copy.default: lambda x, source, *_: source.to(x.dtype).expand(x.shape),
+            aten.slice_scatter.default: _slice_scatter,
         }
     )
 
@@ -174,6 +176,16 @@ def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right:
 def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, ...]:
     middle = (each.narrow(dim, (x.shape[dim] - 1) // 2, 1) for each in x.sort(dim))
     return tuple(each if keepdim else each.squeeze(dim) for each in middle)
+
+
+def _slice_scatter(
+    x: Tensor, source: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
+    if step != 1:
+        return NotImplemented
+    first, last, _ = slice(start, end).indices(x.shape[dim])
+    behind = x.narrow(dim, last, x.shape[dim] - last)
+    return torch.cat([each for each in (x.narrow(dim, 0, first), source, behind) if each.numel()], dim)
 
 
 def _trilinear(

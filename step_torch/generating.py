@@ -75,22 +75,14 @@ class LanguageModel:
             raise InputError(f"the room must be 2 to {most}, for which '{path}' was captured, not {room}")
         return cls(archive, nodes, stacked(nodes, path), room or most)
 
-    @property
-    def begins(self) -> list[int]:
+    def begins(self, chunk: int = 1) -> list[int]:
         """The shortest prompt that is in all layers, where the room is for it: all steps behind it are alike."""
-        return self._begins(1)
-
-    def _begins(self, chunk: int) -> list[int]:
         return [0] * min((self.parts.count + 1) * chunk, self.room - 1)
 
     @property
     def vocabulary(self) -> int:
         """The number of tokens that there are."""
         return self.nodes.metas[self.nodes.outputs[0]].shape[-1]
-
-    def before(self, prompt: Sequence[Any]) -> int:
-        """The number of tokens of the output `tokens` before those that are written behind ``prompt``."""
-        return len(prompt) - 1 if self.parts.count == 1 else 0
 
     def batch(
         self,
@@ -175,7 +167,7 @@ class LanguageModel:
         ``slots``: texts that are on the hardware at a time, in rows of one tile, for which weights are read once;
         others wait until one is done (`batch` has the places of each in ``tokens``).
         ``every``: what the model would have written behind each token of the prompt comes first, as it does where there
-        is one layer (`before`).
+        is one layer.
         ``chunk``: so many tokens of a prompt go through a layer in one tile, for which weights are read once; what is
         written goes row by row, on the same hardware.
         ``sampling``: tokens are drawn; None: each is the one of the largest score.
@@ -199,7 +191,7 @@ class LanguageModel:
         what = f"a run with caches of {self.room:,} tokens in {self.parts.count} layers"
         check_fits(2 * held, what, "capture the model with less room")
         short = self.first(SHOWING_SHARED if tiling.shared else SHOWING)
-        begins = replace(batch, requests=[Request(short._begins(chunk), 2)] * batch.slots, layers=short.parts.count)
+        begins = replace(batch, requests=[Request(short.begins(chunk), 2)] * batch.slots, layers=short.parts.count)
         shown = program if short is self else short._program(tiling, fabric, batch.slots, chunk, **kind)
         shown = replace(shown, inputs={**shown.inputs, **begins.inputs(None, sampling)})
         given = {**program.inputs, **caches, **batch.inputs(end, sampling)}

@@ -23,7 +23,7 @@ from step_torch.joins import Joiner, NoJoin
 from step_torch.layouts import TensorAxis, TileLayout, Value, fitting
 from step_torch.nodes import Meta, Nodes, Origin, Ref, TorchNode
 from step_torch.ragged import exact
-from step_torch.registry import lowering_of
+from step_torch.registry import lowerings
 from step_torch.sources import STREAMS, Sources, Stored, Unsupported, supported
 from step_torch.tiling import Tiling
 
@@ -137,7 +137,7 @@ class Importer:
         """
         failed, lost = dict[str, None](), set[str]()
         for node in nodes:
-            lowering, unknown = lowering_of(node.op), self.nodes.unknown(node)
+            lowering, unknown = lowerings().get(node.op), self.nodes.unknown(node)
             late, is_number = lost.intersection(node.reads), node.op.startswith("_operator.")  # of extents
             chosen = lowering is not None and (lowering.__module__ in MAKERS or self._special(node) is not None)
             if (lowering is None and not is_number) or (unknown and not late and not chosen):

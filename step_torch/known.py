@@ -13,59 +13,52 @@ WEIGHTS = (InputKind.PARAMETER, InputKind.USER_INPUT)
 """What a file has as it is: all else that is read is computed as far as it can be."""
 
 
-def compute_known(program: torch.export.ExportedProgram) -> None:
-    """Compute what no argument decides once, and store it: masks, tables and biases of positions."""
-    graph = program.graph
-    known = {*constants_of(program)}
-    found = constants_of(program, ())
-    made = list[fx.Node]()
-    for node in graph.nodes:
-        reads = set(node.all_input_nodes)
-        if node.op != "call_function" or reads - found.keys() or (reads and not reads & known) or _is_random(node):
-            continue
-        found[node] = called(node, found)
-        if node.target.__name__.startswith("empty"):
-            found[node].zero_()  # it holds anything, which would be stored
-        known.add(node)
-        made.append(node)
-    for node in made:
-        if isinstance(found[node], Tensor) and not known.issuperset(node.users):
-            constant = stored(program, node, found[node])
-            node.replace_all_uses_with(constant, delete_user_cb=lambda user: user not in known)
-    for node in graph.find_nodes(op="call_function", target=torch.ops.aten._assert_tensor_metadata.default):
-        graph.erase_node(node)
+def compute_known(program: torch.export.ExportedProgram, number: fx.Node | None = None, count: int = 1) -> None:
+    """Compute once what no argument decides, and store it: masks, tables and biases of positions.
 
-
-def tabulate(program: torch.export.ExportedProgram, number: fx.Node, count: int) -> None:
-    """Compute what ``number`` alone decides, an input below ``count``, for all it may be: a table with a row for each.
-
-    Rows of a table by the number itself stay as they are.
+    What ``number`` alone decides, an input below ``count``, becomes a table with a row for all that it may be; rows of
+    a table by the number itself stay as they are.
     """
     graph, aten = program.graph, torch.ops.aten
-    known = constants_of(program, ())
-    found: dict[fx.Node, list[Tensor]] = {number: [*torch.arange(count).view(-1, *number.meta["val"].shape)]}
+    known, made = {*constants_of(program)}, list[fx.Node]()
+    found: dict[fx.Node, Sequence[Any]] = {node: [data] for node, data in constants_of(program, ()).items()}
+    if number is not None:
+        known.add(number)
+        found[number] = torch.arange(count).view(-1, *number.meta["val"].shape)
     calls = [node for node in graph.nodes if node.op == "call_function"]
     for node in calls:
-        reads = {*node.all_input_nodes}
+        reads = set(node.all_input_nodes)
         is_row = node.target is aten.embedding.default and node.args[1] is number
-        if found.keys().isdisjoint(reads) or reads - found.keys() - known.keys() or is_row:
+        if reads - found.keys() or (reads and not reads & known) or is_row or _is_random(node):
             continue
-        moving = reads & found.keys()
-        found[node] = [called(node, known | {read: found[read][each] for read in moving}) for each in range(count)]
+        many = max((len(found[each]) for each in reads), default=1)
+        given = ({each: found[each][at % len(found[each])] for each in reads} for at in range(many))
+        found[node] = [called(node, each) for each in given]
+        if node.target.__name__.startswith("empty"):
+            found[node][0].zero_()  # it holds anything, which would be stored
+        known.add(node)
+        made.append(node)
     tables = dict[tuple[str, bytes], fx.Node]()  # layers have those that are equal together
-    for node in [*found][1:]:
-        if found.keys() >= node.users.keys() or not isinstance(found[node][0], Tensor):
+    for node in made:
+        if known.issuperset(node.users) or not isinstance(found[node][0], Tensor):
             continue
-        data, like = torch.stack(found[node]).flatten(1), node.meta["val"]
-        key = f"{like.dtype} {[*like.shape]}", data.double().numpy().tobytes()
-        if key not in tables:
-            table = stored(program, node, data)
-            with graph.inserting_before(calls[0]):
-                row = graph.call_function(aten.embedding.default, (table, number))
-                tables[key] = graph.call_function(aten.view.default, (row, [*like.shape]))
-            row.meta["val"] = like.new_empty((*number.meta["val"].shape, data.shape[1]))
-            tables[key].meta["val"] = like
-        node.replace_all_uses_with(tables[key], delete_user_cb=lambda user: user not in found)
+        if len(found[node]) == 1:
+            new = stored(program, node, found[node][0])
+        else:
+            assert number is not None
+            data, like = torch.stack([*found[node]]).flatten(1), node.meta["val"]
+            key = f"{like.dtype} {[*like.shape]}", data.double().numpy().tobytes()
+            if key not in tables:
+                table = stored(program, node, data)
+                with graph.inserting_before(calls[0]):
+                    row = graph.call_function(aten.embedding.default, (table, number))
+                    tables[key] = graph.call_function(aten.view.default, (row, [*like.shape]))
+                row.meta["val"] = like.new_empty((*number.meta["val"].shape, data.shape[1]))
+                tables[key].meta["val"] = like
+            new = tables[key]
+        node.replace_all_uses_with(new, delete_user_cb=lambda user: user not in known)
+    for node in graph.find_nodes(op="call_function", target=aten._assert_tensor_metadata.default):
+        graph.erase_node(node)
 
 
 def called(node: fx.Node, known: Mapping[fx.Node, Any]) -> Any:

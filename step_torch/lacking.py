@@ -11,7 +11,6 @@ QUANTIZED = ("torch.ao.", "torchao.", "bitsandbytes.")
 HEAD = "\nIt has what a capture can not do:"
 
 _STATE = re.compile(r"LightningAttention|RecurrentGemmaRecurrentBlock|xLSTM")
-_POSITIONS = re.compile(r"(^|\.)(embed_positions|position_embeddings?|wpe)$")
 
 
 def lacking(model: Any) -> list[str]:
@@ -54,8 +53,6 @@ def _of_modules(model: Any) -> Iterator[str]:
     modules = dict(model.named_modules()) if hasattr(model, "named_modules") else {}
     for path, each in modules.items():
         kind = type(each)
-        if _POSITIONS.search(path) and path.count(".") > 1:
-            yield f"learned positions inside the decoder: {path!r}"
         if _STATE.search(kind.__name__) and path.count(".") > 1:
             yield f"recurrent state that is not in the cache: {path!r} is a {kind.__name__}"
         if kind.__module__.startswith(QUANTIZED):
@@ -72,7 +69,3 @@ def _of_configs(model: Any) -> Iterator[str]:
     for config in configs_of(model):
         if getattr(config, "is_encoder_decoder", False):
             yield "an encoder beside the decoder (is_encoder_decoder)"
-        if getattr(config, "alibi", False):
-            yield "positions as biases of scores (alibi)"
-        if "chunked_attention" in (getattr(config, "layer_types", None) or ()):
-            yield "attention in chunks (chunked_attention)"

@@ -162,16 +162,11 @@ def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
     for each in kinds_of(body):
         with calling(model, f"{kind} gives no tables of positions"):
             found = _turns(body, positions, each)
-        if getattr(found, "is_complex", bool)():
-            made += [found.real.clone(), found.imag.clone()]
-            continue
-        if not isinstance(found, tuple) or len(found) != 2:
-            what = f"{name_of(found.dtype)}{list(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
-            raise InputError(
-                f"{kind} gives no tables of positions: rotary_emb must give cosines and sines, not {what}"
-                f"{listed(lacking(model))}"
-            )
-        made += [each.to(next(model.parameters()).dtype) for each in found]
+            if isinstance(found, Tensor) and found.is_complex():
+                made += [found.real.clone(), found.imag.clone()]
+                continue
+            cosines, sines = found
+        made += [each.to(next(model.parameters()).dtype) for each in (cosines, sines)]
     return tuple(made)
 
 

@@ -74,9 +74,7 @@ class TorchNode:
     @property
     def reads(self) -> list[str]:
         """Names of the values among the arguments."""
-        args = (*self.args, *self.options.values())
-        flat = [each for arg in args for each in (arg if isinstance(arg, list) else [arg])]
-        return [each.name for each in flat if isinstance(each, Ref)]
+        return _names([*self.args, *self.options.values()])
 
 
 @dataclass(frozen=True)
@@ -233,54 +231,42 @@ def _bound(sizes: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], limits
 
 
 def _node(read: Mapping[str, Any], symbols: Mapping[str, int]) -> TorchNode:
-    args = [(each["name"], each["kind"], _argument(each["arg"], symbols)) for each in read["inputs"]]
+    args = [(each["name"], each["kind"], _value(each["arg"], symbols)) for each in read["inputs"]]
     ordered = tuple(value for _, kind, value in args if kind == 1)
     named = {name: value for name, kind, value in args if kind != 1}
-    results = tuple(name for each in read["outputs"] for name in _results(each))
+    results = tuple(_names([_value(each, {}) for each in read["outputs"]]))
     return TorchNode(read["target"].removeprefix("torch.ops."), ordered, named, results, _place(read["metadata"]))
 
 
-def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
-    ((kind, value),) = arg.items()
-    match kind:
-        case "as_tensor":
-            return Ref(value["name"])
-        case "as_tensors":
-            return [Ref(each["name"]) for each in value]
-        case "as_optional_tensors":
-            return [_argument(each, symbols) for each in value]
-        case "as_graph":
-            graph, ends = value["graph"], ("inputs", "outputs")
-            inputs, outputs = (tuple(_tensor(each, "a loop") for each in graph[end]) for end in ends)
-            nodes = [_node(each, symbols) for each in graph["nodes"]]
-            return Body(inputs, needed(nodes, outputs), outputs)
-        case "as_none":
+def _value(read: Any, symbols: Mapping[str, int]) -> Any:
+    """An argument or a result: a value of a node, which is a number where ``symbols`` has it, or one by itself."""
+    match read:
+        case list():
+            return [_value(each, symbols) for each in read]
+        case {"name": name}:
+            return Ref(name)
+        case {"as_name": name}:
+            return symbols.get(name, Ref(name))
+        case {"as_graph": {"graph": graph}}:
+            inputs, outputs = (tuple(_tensor(each, "a loop") for each in graph[end]) for end in ("inputs", "outputs"))
+            return Body(inputs, needed([_node(each, symbols) for each in graph["nodes"]], outputs), outputs)
+        case {"as_none": _}:
             return None
-        case "as_float":  # infinities and NaN are texts
-            return float(value)
-        case "as_sym_float" if "as_name" in value:
-            return Ref(value["as_name"])
-        case "as_scalar_type":
-            return DTYPES.get(value)
-        case "as_sym_int":
-            return _symbol(value, symbols)
-        case "as_sym_ints":
-            return [_symbol(each, symbols) for each in value]
+        case {"as_float": number}:  # infinities and NaN are texts
+            return float(number)
+        case {"as_scalar_type": number}:
+            return DTYPES.get(number)
+        case {**parts} if len(parts) == 1:
+            (value,) = parts.values()
+            return _value(value, symbols)
         case _:
-            return value
+            return read
 
 
-def _symbol(value: Mapping[str, Any], symbols: Mapping[str, int]) -> int | Ref:
-    """An integer, or one that a node made, as far as it is known."""
-    return int(value["as_int"]) if "as_int" in value else symbols.get(value["as_name"], Ref(value["as_name"]))
-
-
-def _results(output: Mapping[str, Any]) -> list[str]:
-    ((kind, value),) = output.items()
-    if kind == "as_tensors":
-        return [each["name"] for each in value]
-    name = value.get("name" if kind == "as_tensor" else "as_name") if isinstance(value, Mapping) else None
-    return [] if name is None else [name]
+def _names(values: Sequence[Any]) -> list[str]:
+    """The names of the values of nodes among ``values``."""
+    flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    return [each.name for each in flat if isinstance(each, Ref)]
 
 
 def _place(metadata: Mapping[str, str]) -> Origin:

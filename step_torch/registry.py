@@ -36,13 +36,7 @@ def declare(says: str, lowering: Callable[..., Any], *ops: str) -> None:
     lowers(*ops)(lowering)
 
 
-def lowering_of(op: str) -> Callable[..., Any] | None:
-    """The lowering of ``op``, None where it has none."""
+def lowerings() -> Mapping[str, Callable[..., Any]]:
+    """All lowerings by their operators."""
     modules_of("step_torch.lowerings")
-    return _LOWERINGS.get(op)
-
-
-def lowerings() -> dict[str, Callable[..., Any]]:
-    """All lowerings by their operators, in order."""
-    modules_of("step_torch.lowerings")
-    return dict(sorted(_LOWERINGS.items()))
+    return _LOWERINGS

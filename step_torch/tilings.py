@@ -52,7 +52,7 @@ class Tilings:
         """The program at ``point``, on the widest hardware; raises as `load`."""
         if is_step(nodes_of(read_archive(self.path))):
             model = LanguageModel.load(self.path)
-            program = model.program(model.begins, WRITTEN, tiling=tiling(point))
+            program = model.program(model.begins(), WRITTEN, tiling=tiling(point))
         else:
             program = load(self.path, tiling=tiling(point)).program
         return replace(program, fabric=self.fabric(program.fabric))

@@ -54,10 +54,8 @@ class Hits:
                 return Rows(x, self.chosen)
             case "index", (Chosen() as x, [Hits(part=0), Hits(part=1)]):
                 return self._entries(at, x)
-            case ("index_put", (base, [Hits(part=0)], Rows() as rows, *adds)) | (
-                "index_add", (base, 0, Hits(part=0), Rows() as rows, *adds)
-            ):  # fmt: skip
-                return self._put(at, base, rows, adds=adds != [False] or at.node.op.startswith("aten.index_add"))
+            case "index_put", (base, [Hits(part=0)], Rows() as rows, *adds):
+                return self._put(at, base, rows, adds=adds == [True])
         raise Unsupported("rows that data chooses are read in a way that has no lowering")
 
     def _entries(self, at: Importer, x: Chosen) -> Rows:

@@ -14,10 +14,10 @@ import numpy as np
 from step_torch.columns import ColumnChoice, columns_of
 from step_torch.importing import Importer
 from step_torch.layouts import sizes
-from step_torch.lowerings.shapes import Cached, spread
+from step_torch.lowerings.shapes import Cached
 from step_torch.pieces import chained, kept, picked
 from step_torch.registry import lowers
-from step_torch.sources import Stored, is_parameter, supported
+from step_torch.sources import Stored, is_parameter
 from step_torch.views import in_shape
 
 
@@ -62,8 +62,8 @@ def concatenate(at: Importer, parts: list[Any], dim: int = 0) -> Any:
         return at.constant(np.concatenate([each.data for each in parts], dim))
     if len(parts) == 2 and isinstance(parts[0], Stored) and not parts[0].is_parameter and dim == len(parts[0].dims) - 2:
         return Cached(parts[0], parts[1])
-    first = parts[0]
-    if isinstance(first, ColumnChoice) and dim >= first.outer and all(first.is_beside(each) for each in parts):
+    first, are_beside = parts[0], all(isinstance(each, ColumnChoice) and each.of is parts[0].of for each in parts)
+    if are_beside and dim >= first.outer:
         return first.changed(lambda order: np.concatenate([each.order for each in parts], dim - first.outer))
     return chained(at, [at.value(each) for each in parts], dim)
 
@@ -87,25 +87,6 @@ def pad(at: Importer, x: Any, pad: list[int], value: float = 0) -> Any:
             parts = ((first, before), (x, 1), (last, behind))
             x = chained(at, [at.value(each) for each, extent in parts if extent], dim)
     return x
-
-
-@lowers("aten.copy.default")
-def copy(at: Importer, x: Any, source: Any, non_blocking: bool = False) -> Any:
-    """Another tensor in the place of ``x``."""
-    return spread(at, source, at.meta.shape)
-
-
-@lowers("aten.slice_scatter.default")
-def slice_scatter(
-    at: Importer, x: Any, source: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Any:
-    """Some of a dimension from another tensor."""
-    supported(step == 1, f"steps of {step}; those of 1 have a lowering")
-    dim, extent = dim % len(x.dims), sizes(x.dims)[dim]
-    first, last, _ = slice(start, end).indices(extent)
-    around = [chosen(at, x, dim, range(*each)) for each in ((0, first), (last, extent)) if each[0] < each[1]]
-    parts = [*around[: first > 0], source, *around[first > 0 :]]
-    return chained(at, [at.value(each) for each in parts], dim) if around else source
 
 
 def chosen(at: Importer, x: Any, dim: int, numbers: Sequence[int]) -> Any:

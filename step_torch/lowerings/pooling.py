@@ -8,7 +8,7 @@ from typing import Any
 from step import FP32
 from step.functions import Add, Max, Scale
 from step_torch.importing import Importer, with_dtype
-from step_torch.layouts import Value, sizes
+from step_torch.layouts import Value
 from step_torch.registry import lowers
 from step_torch.sources import supported
 from step_torch.windows import PixelWindow, pixels, under
@@ -41,15 +41,6 @@ def average_pool(
     total = found.stream.accum(Add(out=FP32), rank=len(windows), name=at.name("sum"))
     share = Scale(1 / (divisor_override or prod(each.size for each in windows)), out=at.dtype)
     return with_dtype(found, total.map(share, name=at.name()), at.dtype)
-
-
-@lowers("aten._adaptive_avg_pool2d.default")
-def adaptive_average_pool(at: Importer, x: Any, size: list[int]) -> Value:
-    """The mean of every part of an image."""
-    extents = sizes(x.dims)[2:]
-    even = not any(extent % count for extent, count in zip(extents, size, strict=True))
-    supported(even, f"{size} parts do not divide {list(extents)}")
-    return average_pool(at, x, [extent // count for extent, count in zip(extents, size, strict=True)])
 
 
 def _windows(kernel: Sizes, stride: Sizes = None, padding: Sizes = None, dilation: Sizes = None) -> list[PixelWindow]:

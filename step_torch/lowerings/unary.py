@@ -7,7 +7,10 @@ from functools import partial
 from math import inf, log
 from typing import Any, Literal
 
+import numpy as np
+
 from step import FP32, DType, Stream, functions
+from step_torch.columns import ColumnChoice
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value
 from step_torch.lowerings.elementwise import Link, applied, binary, is_number
@@ -94,7 +97,7 @@ def exponential_to(at: Importer, base: float, x: Any) -> Any:
 @lowers("aten.neg.default")
 def negate(at: Importer, x: Any) -> Any:
     """-x."""
-    return x.negated() if hasattr(x, "negated") else applied(at, x, partial(functions.Scale, -1.0))
+    return x.changed(np.invert) if isinstance(x, ColumnChoice) else applied(at, x, partial(functions.Scale, -1.0))
 
 
 @lowers("aten.gelu.default")

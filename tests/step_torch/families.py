@@ -21,7 +21,7 @@ TWO = {**capturing.COMMON, "num_hidden_layers": 2}
 FAMILIES: dict[str, tuple[str, dict[str, Any], str, list[str]]] = {
     "Llama4": ("Llama4TextConfig", {**TWO, **ROUTED, "intermediate_size_mlp": 64, "attention_chunk_size": 4},
      "Llama4ForCausalLM does something else at transformers/models/llama4/modeling_llama4.py:",
-     ["attention in chunks (chunked_attention)"]),
+     []),
     "RecurrentGemma": ("RecurrentGemmaConfig",
      {**TWO, "lru_width": 32, "num_hidden_layers": 3},
      "RecurrentGemmaForCausalLM sees tokens before it in another way than one by one: ",

@@ -55,16 +55,14 @@ class LightningAttention(Tree):
 
 
 def test_what_a_model_has_is_listed() -> None:
-    config = SimpleNamespace(
-        layer_types=["sliding_attention"], sliding_window=16, is_encoder_decoder=False, alibi=False
-    )
+    config = SimpleNamespace(layer_types=["sliding_attention"], sliding_window=16, is_encoder_decoder=True)
     blocks = ModuleList(a=LightningAttention())
     body = Tree(blocks=blocks, embed=Tree(deep=Tree(embed_positions=Tree())))
     model = Tree(body=body, base_model=SimpleNamespace(embed_tokens=0), config=config)
     model.parts.pop("base_model")
     assert lacking(model) == [
         "recurrent state that is not in the cache: 'body.blocks.a' is a LightningAttention",
-        "learned positions inside the decoder: 'body.embed.deep.embed_positions'",
+        "an encoder beside the decoder (is_encoder_decoder)",
     ]
     with pytest.raises(InputError) as caught, calling(model, "it fails", always=True):
         raise InputError("there is a window")

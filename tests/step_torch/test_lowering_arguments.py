@@ -35,7 +35,7 @@ def test_arguments_are_those_of_torch() -> None:
     """As many in order as torch has, and those by name with its names: a lowering leaves out none but idle ones."""
     import torch
 
-    import step_torch.marks  # noqa: F401
+    import step_torch.capturing  # noqa: F401 - it registers all operators of our own
 
     for op, lowering in lowerings().items():
         if op == "higher_order.scan":

@@ -20,8 +20,7 @@ def written(model: LanguageModel, prompt: list[int], count: int, backend: str) -
     """What it writes behind ``prompt``; the caches are those of the interpreter."""
     options = {} if backend == "interpret" else {"values": "all"}
     run = step.run(model.program(prompt, count), backend, **options)
-    found: list[int] = np.asarray(run.outputs["tokens"]).reshape(-1)[model.before(prompt) :].tolist()
-    return found
+    return model.batch(prompt, count).written(run.outputs["tokens"], 0)
 
 
 def test_the_models_are_small() -> None:

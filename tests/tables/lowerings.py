@@ -20,7 +20,7 @@ each by a function of the file beside it; a capture takes all others apart, or t
 
 def lowerings_page() -> str:
     found = []
-    for op, lowering in lowerings().items():
+    for op, lowering in sorted(lowerings().items()):
         said = (inspect.getdoc(lowering) or "").splitlines()[0]
         family = lowering.__module__.rpartition(".")[2]
         found.append((family, f"| `{op}` | {said} | [{family}](../step_torch/lowerings/{family}.py) |"))

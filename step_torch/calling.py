@@ -8,6 +8,7 @@ import sysconfig
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,18 @@ def check_arguments(given: Sequence[Sequence[Any]]) -> None:
                 raise InputError(f"{what}[{place}] is a tensor {list(each.shape)}, which has no scalars")
         if [(each.shape, each.dtype) for each in args] != [(each.shape, each.dtype) for each in first]:
             raise InputError(f"{what} must have the shapes and formats of args, {_shapes(first)}, not {_shapes(args)}")
+
+
+def check_plain(module: Any) -> None:
+    """Raises `InputError` for a tensor of ``module`` that holds others, as torchao's quantised weights do."""
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    for name, each in chain(module.named_parameters(), module.named_buffers()):
+        if is_traceable_wrapper_subclass(each):
+            raise InputError(
+                f"{name!r} is a tensor of the class {type(each).__name__}, and others are in it: let "
+                "torchao.utils.unwrap_tensor_subclass(module) take them out, and quantize keeps their integers"
+            )
 
 
 def check_call(module: Any, args: Sequence[Any]) -> None:

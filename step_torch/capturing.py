@@ -29,7 +29,7 @@ from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
 from step_torch.by_hand import rewrite
-from step_torch.calling import OURS, SITE, calling, check_arguments, check_call
+from step_torch.calling import OURS, SITE, calling, check_arguments, check_call, check_plain
 from step_torch.decompositions import decompositions
 from step_torch.known import compute_known
 from step_torch.lacking import lacking, listed, owner_of
@@ -191,6 +191,7 @@ def _capture(
     path = named_file(path, "a captured module", ".pt2")
     module = module.eval()
     marks = Marks()
+    check_plain(module)
     with torch.no_grad():
         check_call(module, given[0])
     with torch.no_grad(), calling(module, "the module can not be captured"):

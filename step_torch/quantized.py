@@ -19,7 +19,7 @@ from step.functions.reciprocal import divide
 from step.language import numerics
 from step.language.arguments import checked
 from step.library.quantized import MOST
-from step_torch.calling import calling
+from step_torch.calling import calling, check_plain
 from step_torch.integers import integer_layers
 from step_torch.routed import QuantizedExperts, experts_of
 
@@ -107,8 +107,8 @@ def quantize(
     Layers whose weights are integers already, as GPTQ, AWQ or torchao have them in plain tensors, keep these, with 8
     bits where zero points are not in the middle.
 
-    Raises `InputError` for a module without linear layers, for groups that do not divide one, and for integers with
-    zero points that are none, or with inputs in another order (act-order).
+    Raises `InputError` for a module without linear layers, for groups that do not divide one, for tensors of torchao's
+    own classes, and for integers with zero points that are none, or with inputs in another order (act-order).
 
     >>> step_torch.quantize(model, weights=4, group=64)  # doctest: +SKIP
     >>> step_torch.quantize("checkpoints/tiny-llama", group=32).layer(7).check().passed  # doctest: +SKIP
@@ -119,6 +119,7 @@ def quantize(
 
         expect(not data, "a folder takes no data: quantize the model itself, and give that to capture", InputError)
         return Checkpoint(Path(module), {"weights": weights, "group": group, "head": head})
+    check_plain(module)
     kept, found = integer_layers(module), _linear_layers(module, head=head)
     experts = _experts_of(module)
     says = f"{type(module).__name__} has no linear layers to quantise"

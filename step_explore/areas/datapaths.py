@@ -17,8 +17,9 @@ def add(part: Part, found: Amounts) -> None:
             found.memory(part.bits * part.banks, part.places, deep=part.deep)
             found.put("memory.chosen_bits", part.bits * (part.banks - part.ports))
         case Store(picked=True):
-            found.put("store.picked_bits", part.copies * part.written.count * part.written.bits)
-            found.put("store.picks_bits", part.copies * part.read.count * part.read.bits)
+            came, left = (each.count * each.bits for each in (part.written, part.read))
+            found.put("store.picked_bits", part.copies * came)
+            found.put("store.picks_bits", part.copies * min(came, left))  # scalars that are repeated are chosen once
         case Store(written=written, read=read):
             found.shallow(written.bits, part.places, part.banks)
             found.put("store.written_bits", written.bits * part.banks * (part.places == 1))

@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from cosim.synthesis.estimate import fabric_metrics
-from step.lowering.netlist import Netlist
+from step import FP32, FabricConfig, Graph, Tile
+from step.functions import Mul
+from step.lowering.netlist import Netlist, lower
 from step.programs.prepare import prepare
 from step_explore.areas import Area, area_of
 from step_explore.areas.amounts import Amounts
-from step_explore.areas.model import price
+from step_explore.areas.model import ULTRASCALE, amounts, price, priced
 
 
 def example(name: str) -> Netlist:
@@ -54,6 +56,17 @@ def test_memories_by_their_words() -> None:
 def test_what_was_not_measured_is_as_dear_as_the_dearest() -> None:
     assert price("multiply.OTHER") == max(price(f"multiply.{each}") for each in ("BF16", "FP32", "INT8", "INT32"))
     assert price("unknown") == (0, 0, 0, 0)
+
+
+def test_a_scalar_that_is_repeated_is_chosen_once() -> None:
+    """Yosys makes one choice of 4 rows for all lanes and columns: 1,218 LUTs of an UltraScale+ in all."""
+    graph = Graph("scaled")
+    rows, sizes = graph.source("rows", Tile(FP32, 4, 128), [4]), graph.source("sizes", Tile(FP32, 4, 1), [4])
+    rows.map(Mul(), sizes, name="sized").sink("y")
+    netlist = lower(graph, FabricConfig(links={"sized": 32}, lanes={"sized": 8}))
+    found = amounts(netlist)["unit", "sized"]
+    assert found["store.picks_bits"] == 4 * 32
+    assert priced(found, ULTRASCALE).lut_sites == pytest.approx(1218, rel=0.15)
 
 
 def test_areas_add_up() -> None:

@@ -20,8 +20,10 @@ if find_spec("torch") is None:
 
 import torch  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
+from torch._functorch._aot_autograd.subclass_parametrization import unwrap_tensor_subclass_parameters  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch.nn.utils import parametrize  # noqa: E402
+from torch.utils._python_dispatch import return_and_correct_aliasing  # noqa: E402
 
 DEPTH, COLUMNS, GROUP = 64, 32, 16
 
@@ -201,3 +203,61 @@ def test_a_layer_of_one_format() -> None:
 
     with pytest.raises(InputError, match=r"'0' has integers, and can not be called in float64: at .*, RuntimeError: "):
         step_torch.quantize(nn.Sequential(Half()))
+
+
+class Wrapped(Tensor):
+    """A weight as torchao has one: integers and scales in a tensor of a class of its own."""
+
+    @staticmethod
+    def __new__(cls, integers: Tensor, scales: Tensor) -> Wrapped:
+        found: Wrapped = Tensor._make_wrapper_subclass(cls, integers.shape, dtype=scales.dtype)
+        return found
+
+    def __init__(self, integers: Tensor, scales: Tensor) -> None:
+        self.integers, self.scales = integers, scales
+
+    def __tensor_flatten__(self) -> tuple[list[str], None]:
+        return ["integers", "scales"], None
+
+    @classmethod
+    def __tensor_unflatten__(cls, inner: dict[str, Tensor], *_: Any) -> Wrapped:
+        return cls(inner["integers"], inner["scales"])
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is F.linear:
+            x, weight, bias = args
+            spread = weight.scales.repeat_interleave(GROUP, 1)
+            return F.linear(x, weight.integers.to(spread.dtype) * spread, bias)
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return return_and_correct_aliasing(func, args, kwargs, cls(args[0].integers, args[0].scales))
+
+
+def wrapped() -> nn.Module:
+    integers, scales = drawn(4)
+    layer = nn.Linear(DEPTH, COLUMNS).to(torch.bfloat16).requires_grad_(False)
+    weight = Wrapped((integers.T - 8).to(torch.int8), scales.T.to(torch.bfloat16).contiguous())
+    layer.weight = nn.Parameter(weight, requires_grad=False)
+    return nn.Sequential(layer)
+
+
+def test_tensors_of_classes_of_torchao(tmp_path: Path) -> None:
+    """They are refused, and what is said to help does: this is what torchao's function calls."""
+    module = wrapped()
+    assert module(rows()).shape == (1, 16, COLUMNS)
+    says = (
+        "'0.weight' is a tensor of the class Wrapped, and others are in it: let "
+        "torchao.utils.unwrap_tensor_subclass(module) take them out, and quantize keeps their integers"
+    )
+    with raising(InputError, says):
+        step_torch.quantize(module)
+    with raising(InputError, says):
+        step_torch.capture(module, (rows(),), tmp_path / "wrapped.pt2")
+    integers = module[0].weight.integers
+    unwrap_tensor_subclass_parameters(module)
+    step_torch.quantize(module)
+    assert torch.equal(torch.from_numpy(step_torch.quantized.unpacked(module[0].weight.numpy())), integers)

@@ -174,7 +174,7 @@ def answering(made: tuple[Path, Folder, ModuleType], registers: Path, memory: Pa
         with memory.open("r+b") as file:
             file.seek(offset)
             file.write(left)
-        there[block.registers["status"] // 4] = 1
+        there[block.registers["status"] // 4] = 1 << 16 | 1
 
     threading.Thread(target=run, daemon=True).start()
 
@@ -312,7 +312,8 @@ class Refusals:
     def faulty(self, code: int, **registers: int) -> Any:
         memory = Memory(self.folder)
         run = self.host.Driver(memory).start(data(0))
-        values = {"status": 16, "fault": code, **registers}
+        memory.status(16)
+        values = {"fault": code, **registers}
         memory.words |= {memory.registers[name]: value for name, value in values.items()}
         return run.wait()
 

@@ -29,10 +29,12 @@ class HeldInput:
 class Driver:
     """The board behind ``transport``; its images lie from ``base`` on, by default where ``memory.json`` has them.
 
-    Only what changed is moved: inputs that are other ones than those before, and outputs. Two runs may be in flight.
-    The board has one set of base registers, so the second one waits here; it has buffers of its own, behind the images,
-    which are written while the first one runs.
+    Only what changed is moved: inputs that are other ones than those before, and outputs. Two runs may be in flight:
+    the second one has buffers of its own, behind the images, which are written while the first one runs, and the board
+    begins it at the end of that. ``cycles``: of the last run that is over.
     """
+
+    cycles = 0
 
     def __init__(self, transport: Transport, *, base: int | None = None) -> None:
         if missing := [each for each in dir(Transport) if not each.startswith("_") and not hasattr(transport, each)]:
@@ -55,11 +57,6 @@ class Driver:
         if transport.interrupts:
             self._calls("step_board_interrupts", self._buffers[0].board, ALL_INTERRUPTS)
 
-    @property
-    def cycles(self) -> int:
-        """Cycles of the last run."""
-        return int(self._calls("step_board_cycles", self._buffers[0].board))
-
     def hold(self, name: str, data: Any) -> HeldInput:
         """Put an input into memory once, where it stays for all runs that take the handle."""
         if self._runs:
@@ -77,7 +74,7 @@ class Driver:
         return self._held[name]
 
     def start(self, inputs: dict[str, Any]) -> StartedRun:
-        """Start a run with ``inputs`` by name, or let it wait for the one in flight.
+        """Start a run with ``inputs`` by name, behind the one in flight.
 
         A tensor that the program stores may be left out: it begins as the last run left it, or as zeros.
         """
@@ -98,8 +95,7 @@ class Driver:
         zeros = {name: self._zeros(name) for name in self._kept if name not in self._begun}
         self._put(buffers, {**zeros, **given})
         run = StartedRun(self, buffers)
-        if all(each.ended for each in self._runs):
-            self._begin(run)
+        self._begin(run)
         self._runs.append(run)
         return run
 
@@ -136,7 +132,7 @@ class Driver:
                 raise BoardError(f"{each['name']} is wrong from its byte {place} on")
 
     def look(self, run: StartedRun) -> bool:
-        """Whether ``run`` is over; starts the one that waits for the end of another one."""
+        """Whether ``run`` is over; starts again what waited for one that failed."""
         for each in [] if run.ended else list(self._runs):
             if each.ended:
                 continue
@@ -210,7 +206,8 @@ class Driver:
         return self._buffers[1]
 
     def _begin(self, run: StartedRun) -> None:
-        self._calls.check("start", "step_board_start", run.buffers.board)
+        waits = any(each.started and not each.ended for each in self._runs)
+        self._calls.check("start", f"step_board_{'queue' if waits else 'start'}", run.buffers.board)
         run.buffers.forget(self._stored)
         run.started = True
 
@@ -220,12 +217,16 @@ class Driver:
         if run.error is None:
             if (result := self._calls("step_board_poll", board)) == RUNNING:
                 return False
-            run.cycles = int(self._calls("step_board_cycles", board))
+            self.cycles = run.cycles = int(self._calls("step_board_cycles", board))
             run.error = BoardError(self._fault(board)) if result else None
         if run.error is not None:
             self._calls("step_board_reset", board)
             self._settle()
+        elif self.transport.interrupts:
+            self._calls("step_board_isr", board)  # or the next wait() ends at once
         run.ended = True
+        for each in self._runs if run.error is not None else ():
+            each.started = each.ended  # what was queued went with it
         if run.dropped:
             self.leave(run)
         return True

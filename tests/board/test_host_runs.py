@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -208,6 +210,26 @@ def test_runs_that_fail_are_told_by_themselves(small: tuple[Path, Folder, Module
                 run.wait()
     memory.broken = False
     assert list(board.run(data(1))) == ["y", "t"]
+
+
+def test_no_run_of_somebody_else_goes_on(small: tuple[Path, Folder, ModuleType]) -> None:
+    """A driver begins with a board at rest, and at its end, or that of the program, no run is in flight."""
+    directory, folder, host = small
+    memory = Memory(folder, (directory / "data" / "expected.bin").read_bytes())
+    status, idle, busy = memory.registers["status"], 2, 4
+    memory.started = 1
+    memory.status(busy)  # of a process that was killed
+    board = host.Driver(memory)
+    assert memory.words[status] == idle
+    run = board.start(data(1))
+    memory.status(busy)
+    (own,) = (each for each in weakref.finalize._registry if each.peek() and each.peek()[0] is board)  # type: ignore[attr-defined]
+    del board
+    gc.collect()
+    assert own.alive and own.atexit and memory.words[status] & busy  # the run has its driver, and that its buffers
+    own()
+    assert memory.words[status] == idle
+    assert not run.ended
 
 
 def test_a_run_that_is_broken_off_goes_on(small: tuple[Path, Folder, ModuleType]) -> None:

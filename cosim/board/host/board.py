@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,8 @@ class Driver:
 
     Only what changed is moved: inputs that are other ones than those before, and outputs. Two runs may be in flight:
     the second one has buffers of its own, behind the images, which are written while the first one runs, and the board
-    begins it at the end of that. ``cycles``: of the last run that is over.
+    begins it at the end of that. ``cycles``: of the last run that is over. A run of somebody before is ended, as is one
+    in flight at the end of the program, so that nothing writes to memory of others.
     """
 
     cycles = 0
@@ -54,8 +56,10 @@ class Driver:
         self._calls = DriverCalls(transport, self._told["fabric"])
         self._buffers = [RunBuffers(self._calls, 0, transport, base, self._map["images"], {})]
         self._runs, self._held, self._begun = list[StartedRun](), dict[str, HeldInput](), set[str]()
+        self.quiet()
         if transport.interrupts:
             self._calls("step_board_interrupts", self._buffers[0].board, ALL_INTERRUPTS)
+        weakref.finalize(self, _end, self._runs)
 
     def hold(self, name: str, data: Any) -> HeldInput:
         """Put an input into memory once, where it stays for all runs that take the handle."""
@@ -150,6 +154,13 @@ class Driver:
         if run in self._runs:
             self._runs.remove(run)
 
+    def quiet(self) -> None:
+        """End a run, until the board leaves memory alone, or a second: then the memory owes it answers."""
+        self._calls("step_board_reset", self._buffers[0].board)
+        until = time.monotonic() + 1
+        while not self.transport.read32(self._told["registers"]["status"]) & IDLE and time.monotonic() < until:
+            time.sleep(0.0001)
+
     def outputs(self, buffers: RunBuffers, in_place: bool) -> dict[str, Any]:
         """Results of the run in ``buffers``, by name."""
         found = dict[str, Any]()
@@ -220,8 +231,7 @@ class Driver:
             self.cycles = run.cycles = int(self._calls("step_board_cycles", board))
             run.error = BoardError(self._fault(board)) if result else None
         if run.error is not None:
-            self._calls("step_board_reset", board)
-            self._settle()
+            self.quiet()
         elif self.transport.interrupts:
             self._calls("step_board_isr", board)  # or the next wait() ends at once
         run.ended = True
@@ -243,8 +253,9 @@ class Driver:
         waits = "; memory has not answered" if fault.memory_waits else ""
         return f"{where}{fault.text.decode()}{address}{waits}"
 
-    def _settle(self) -> None:
-        """Until the board leaves memory alone after a reset, or a second: then the memory owes it answers."""
-        until = time.monotonic() + 1
-        while not self.transport.read32(self._told["registers"]["status"]) & IDLE and time.monotonic() < until:
-            time.sleep(0.0001)
+
+def _end(runs: list[StartedRun]) -> None:
+    """Reset the board of ``runs``, whose driver they hold as long as one is in flight."""
+    for each in runs:
+        if each.started and not each.ended:
+            each.driver.quiet()

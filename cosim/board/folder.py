@@ -26,6 +26,7 @@ from hw.verilog.structure import BenchFiles, core_files, file_list_text
 from step.errors import InputError, expect
 from step.host.progress import Progress, silent
 from step.host.texts import copied, write_files
+from step.language.tokens import Token
 from step.language.types import Selector, leaves
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.feasible import check_feasible
@@ -40,10 +41,11 @@ SIDECAR = "board.json"
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder that was written: the tables, and the places of the images."""
+    """A folder that was written: the tables, the places of the images, and what the program's data becomes."""
 
     tables: Tables
     places: tuple[PlacedImage, ...]
+    outputs: dict[str, list[Token]]
 
 
 def write_folder(prepared: Prepared, options: Options, directory: Path, progress: Progress = silent) -> Folder:
@@ -71,7 +73,8 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
     tables = tables_of(netlist, design)
     progress("running the program for its memory image")
     before = contents(tables, data)
-    after = wanted(tables, interpret(prepared.graph, data).outputs)
+    outputs = interpret(prepared.graph, data).outputs
+    after = wanted(tables, outputs)
     sizes = {name: len(each) for name, each in before.items()}
     sizes |= {name: len(each.content) for name, each in after.items()}
     placed = _placed(design.board, options, sizes)
@@ -80,7 +83,7 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
     write_wrappers(directory)
     (directory / "registers").mkdir()
     write_register_files(f"{tables.name}_registers", design.registers, directory / "registers")
-    return Folder(tables, placed)
+    return Folder(tables, placed, outputs)
 
 
 def _check_packets(netlist: Netlist, options: Options) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from cosim.board.batches import Batch, batch_of, batches_source, results_bytes
+from cosim.board.batches import batch_of, batches_source, results_bytes
 from cosim.board.folder import Folder, write_folder
 from cosim.board.memory import contents, wanted
 from cosim.board.options import Options
@@ -79,8 +79,8 @@ def write_system(
     _check_texts(prepared, texts)
     written = write_folder(prepared, options, directory, progress)
     places = written.places
-    made = list[Batch]()
-    for name, data in (("the program", prepared.data), *batches):
+    made = [batch_of(written.tables, prepared.data, written.outputs)]
+    for name, data in batches:
         progress(f"running {name} for what has to come out")
         outputs = interpret(prepared.graph, data).outputs
         _check_room(written, name, data, outputs)

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
-from step.lowering.registers import UNIT_BITS
+from step.lowering.registers import RUN_BITS, UNIT_BITS
 
 
 class _State(enum.Enum):
@@ -18,6 +18,19 @@ class _State(enum.Enum):
     DRAINING = 1
     RUNNING = 2
     OVER = 3
+
+
+class HeldSetting(Parametric):
+    """A setting of the run that goes on (``now``), while that of the ``next`` one, which ``takes`` it, is written."""
+
+    def __init__(self, setting_bits: int) -> None:
+        super().__init__({"takes": In(1), "next": In(setting_bits), "now": Out(setting_bits)})
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        with m.If(self.takes):
+            m.d.sync += self.now.eq(self.next)
+        return m
 
 
 class RunControl(Parametric):
@@ -29,28 +42,41 @@ class RunControl(Parametric):
     while memory owes answers; 0 is no limit. ``hold`` is up from then to the next start. ``cycles``: those in which the
     fabric was not in reset, until ``finished``.
 
+    ``queue`` begins a run, too. During a run that one is ``queued``: it begins in the cycle behind the end of the first
+    one, whose cycles are ``previous`` then; a fault, or a ``reset``, takes it away. ``takes``: a run begins either way.
+    ``runs`` counts those that were done.
+
     ``done``, ``fault_code`` and ``fault_unit`` stay until the next start or reset; those with ``_now`` are up for the
     cycle in which it comes.
     """
 
     def __init__(self) -> None:
-        members = {name: In(1) for name in ("start", "reset", "still", "fabric_reset", "finished", "moved")}
+        members = {name: In(1) for name in ("start", "queue", "reset", "still", "fabric_reset", "finished", "moved")}
         members |= {"limit": In(32), "fault": In(4), "unit": In(UNIT_BITS), "memory_fault": In(4)}
-        members |= {"cycles": Out(64), "fault_code": Out(4), "fault_unit": Out(UNIT_BITS)}
+        members |= {
+            "cycles": Out(64),
+            "previous": Out(64),
+            "runs": Out(RUN_BITS),
+            "fault_code": Out(4),
+            "fault_unit": Out(UNIT_BITS),
+        }
         members |= {name: Out(1) for name in ("soft_reset", "hold", "done", "idle", "busy", "draining", "faulty")}
-        told = ("memory_waits", "done_now", "fault_now", "watchdog_now", "refused", "begins")
+        told = ("memory_waits", "done_now", "fault_now", "watchdog_now", "refused", "queued", "begins", "takes")
         super().__init__(members | {name: Out(1) for name in told})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        state, left, late = Signal(_State), Signal(32), Signal()
+        state, left, late, follows = Signal(_State), Signal(32), Signal(), Signal()
         m.d.comb += [
             self.busy.eq((state == _State.DRAINING) | (state == _State.RUNNING)),
             self.idle.eq(~self.busy & self.still),
             self.draining.eq((state == _State.DRAINING) | ((state == _State.REST) & ~self.still)),
             self.soft_reset.eq((state == _State.REST) | (state == _State.DRAINING)),
-            self.refused.eq(self.start & self.busy),
+            self.refused.eq((self.start & (self.busy | self.queued)) | (self.queue & self.queued)),
             self.faulty.eq(self.fault_code.any()),
+            self.begins.eq(self.start & ~self.busy & ~self.queued & ~self.reset),
+            follows.eq((self.queue | self.queued) & ~self.busy & ~self.faulty & ~self.reset),
+            self.takes.eq(self.begins | follows),
             late.eq(self.busy & self.limit.any() & (left == 0) & ~self.moved),
         ]
         with m.If(~self.busy | self.moved):
@@ -75,14 +101,15 @@ class RunControl(Parametric):
                         m.d.sync += [self.fault_code.eq(self.fault), self.fault_unit.eq(self.unit)]
                 with m.Elif(self.finished):
                     m.d.comb += self.done_now.eq(1)
-                    m.d.sync += [state.eq(_State.OVER), self.done.eq(1)]
+                    m.d.sync += [state.eq(_State.OVER), self.done.eq(1), self.runs.eq(self.runs + 1)]
                 with m.Elif(late):
                     self._time_out(m, state, _State.OVER)
-        m.d.comb += self.begins.eq(self.start & ~self.busy & ~self.reset)
-        with m.If(self.reset | self.begins):
+        m.d.sync += self.queued.eq((self.queue | self.queued) & self.busy & ~self.reset)
+        with m.If(self.reset | self.takes):
             m.d.sync += [state.eq(_State.REST), self.done.eq(0), self.hold.eq(0), self.memory_waits.eq(0)]
             m.d.sync += [self.fault_code.eq(0), self.fault_unit.eq(0), self.cycles.eq(0)]
-            with m.If(self.begins):
+            m.d.sync += self.previous.eq(self.cycles)
+            with m.If(self.takes):
                 m.d.sync += state.eq(_State.DRAINING)
         return m
 

@@ -10,28 +10,34 @@ from hw.axi.wrapper import wrapped
 from hw.design.emit import EmittedDesign, emit, structure_files
 from hw.dma.wiring import FABRIC_RESET
 from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
-from hw.registers.run_control import RunControl
+from hw.registers.run_control import HeldSetting, RunControl
 from hw.verilog.modules import flat_ports
 from hw.verilog.structure import EdgeNames, Structure, Written
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
+from step.lowering.dma import REQUEST
 from step.lowering.netlist import Netlist
-from step.lowering.registers import UNIT_BITS, WORD, Register, check_counts, registers_of
+from step.lowering.registers import UNIT_BITS, Register, check_counts, registers_of
 
 _SHOWN = {f"status_{each}": f"run_{each}" for each in ("done", "idle", "busy", "draining", "memory_waits")}
+_SHOWN |= {f"status_{each}": f"run_{each}" for each in ("queued", "runs")}
 _SHOWN |= {"status_fault": "run_faulty", "fault_code": "run_fault_code", "fault_unit": "run_fault_unit"}
 _SHOWN |= {f"interrupt_{each}": f"run_{each}_now" for each in ("done", "fault", "watchdog")}
-_SHOWN |= {"error_start_refused": "run_refused", "lock": "run_busy", "forget": "run_begins"}
+_SHOWN |= {"error_start_refused": "run_refused", "lock": "run_queued", "forget": "run_begins"}
 _SHOWN |= {"memory_fault_code": "memory_fault", "memory_fault_port": "memory_fault_port"}
 _SHOWN |= {"memory_fault_low_value": "memory_fault_address[31:0]", "cycles_low_value": "run_cycles[31:0]"}
 _SHOWN |= {"memory_fault_high_value": "memory_fault_address[63:32]", "cycles_high_value": "run_cycles[63:32]"}
+_SHOWN |= {"previous_low_value": "run_previous[31:0]", "previous_high_value": "run_previous[63:32]"}
 _SHOWN |= {"wait_unit_activity": "wait_activity"}
 _SHOWN |= {f"wait_edge_{each}": f"wait_{each}" for each in ("starved", "blocked", "unit", "awaited")}
 """Wires that registers show."""
 
 _TO_CONTROL = {each: each for each in ("still", "fabric_reset", "fault", "memory_fault")}
-_TO_CONTROL |= {"start": "set_control_start", "reset": "set_control_reset"}
+_TO_CONTROL |= {each: f"set_control_{each}" for each in ("start", "queue", "reset")}
 _TO_CONTROL |= {"limit": "set_watchdog_value", "finished": "done"}
+
+_PARTS = ("high_address", "low_address", "bytes")
+"""Fields of a base address or a limit, the highest one first; those below its unit are not there."""
 
 _READ = {
     *("done", "still", "fault", "fault_unit", "memory_fault", "memory_fault_port", "memory_fault_address"),
@@ -92,15 +98,16 @@ def _top(name: str, inner: Structure, slave: Structure, board: BoardPlan, names:
     bus = {each: names.slave + each.removeprefix("s_axil") for each in slave.ports if each.startswith(AXIL)}
     bus["interrupt"] = "interrupt"
     crossed = {inner.names.bus_clock: names.bus_clock, inner.names.bus_reset: names.bus_reset}
-    bases = {f"base_{each.name}": _base(each.name, slave, board) for each in board.images}
-    limits = {f"limit_{each.name}": _limit(each.name, slave) for each in board.images if each.limited}
-    given = bases | limits | {"soft_reset": "run_soft_reset", "wait_hold": "run_hold"}
+    settings = {f"base_{each.name}": board.beat_bytes for each in board.images}
+    settings |= {f"limit_{each.name}": REQUEST * board.beat_bytes for each in board.images if each.limited}
+    given = {each: f"{{now_{each}, {unit.bit_length() - 1}'d0}}" for each, unit in settings.items()}
+    given |= {"soft_reset": "run_soft_reset", "wait_hold": "run_hold"}
     given["wait_index"] = "set_wait_index_index"
     hidden = {*_READ, *given, "idle", *([FABRIC_RESET] if names.bare else [])}
     outer = (port for port in inner.ports if port not in hidden)
     top.ports |= {crossed.get(port, port): inner.ports[port] for port in outer}
     top.ports |= {bus[each]: port for each, port in slave.ports.items() if each in bus}
-    shown: dict[str, str | int] = {**bus}
+    shown: dict[str, str | int] = {**bus, "interrupt": "set_interrupt"}
     shown |= {each: f"set_{each}" for each, (way, _) in slave.ports.items() if way == "output" and each not in bus}
     top.add("registers", Written(slave), shown | _SHOWN | own, "registers, an AXI4-Lite slave")
     ports = {each: each for each in inner.ports if each != "idle"} | given | own
@@ -112,20 +119,14 @@ def _top(name: str, inner: Structure, slave: Structure, board: BoardPlan, names:
     wires["unit"] = f"{{{UNIT_BITS - inner.ports['fault_unit'][1]}'d0, fault_unit}}"
     wires["moved"] = " | ".join(["wait_moved", *_moves(inner)])
     top.add("control", control, wires, "starts and ends of runs, and the watchdog")
+    for name in settings:
+        parts = [each for end in _PARTS if (each := f"{name}_{end}") in slave.ports]
+        held = HeldSetting(sum(slave.ports[each][1] for each in parts))
+        following = ", ".join(f"set_{each}" for each in parts)
+        wires = {"takes": "run_takes", "next": f"{{{following}}}", "now": f"now_{name}"}
+        top.add(f"held_{name}", held, wires, f"{name} of the run that goes on")
+    top.gathered["interrupt"] = ["set_interrupt & ~run_begins"]  # which the register sees a cycle later
     return top
-
-
-def _base(image: str, slave: Structure, board: BoardPlan) -> str:
-    """An address of two registers, of which the lower one has no bits below a beat."""
-    high, low = (f"base_{image}_{half}_address" for half in ("high", "low"))
-    halves = [f"set_{each}" for each in (high, low) if each in slave.ports]
-    return f"{{{', '.join(halves)}, {board.beat_bytes.bit_length() - 1}'d0}}"
-
-
-def _limit(image: str, slave: Structure) -> str:
-    """A register of bytes, which has no bits below a request."""
-    name = f"limit_{image}_bytes"
-    return f"{{set_{name}, {8 * WORD - slave.ports[name][1]}'d0}}"
 
 
 def _moves(inner: Structure) -> list[str]:

@@ -16,7 +16,7 @@ WORD = 4
 MAGIC = 0x53544550
 """``STEP``, what the first register reads as."""
 
-VERSION = 1
+VERSION = 2
 """Of this map; another one where a driver of before would not do."""
 
 PATIENCE = 1 << 20
@@ -25,6 +25,9 @@ PATIENCE = 1 << 20
 IMAGES = 0x80
 """Address of the base addresses, two registers for each image. Limits follow, one for each image that has one."""
 
+RUN_BITS = 16
+"""Of the number of runs."""
+
 UNIT_BITS = 12
 """Of the number of a unit, or of a channel, in a register."""
 
@@ -32,16 +35,16 @@ UNIT_BITS = 12
 class FieldAccess(enum.Enum):
     """Behaviour of a field: what software may do with it, and what hardware does.
 
-    A constant is read; what hardware shows is read; a setting is written, and read back. A locked setting is written
-    while no run is going on, and not read back, which would take a LUT or two for each bit. A pulse is up for a cycle
-    when a one is written; an event is set by hardware and stays until a one is written, and an interrupt is one that
-    is told outside.
+    A constant is read; what hardware shows is read; a setting is written, and read back. A locked setting is that of
+    the next run. It is written while none is queued, and not read back, which would take a LUT or two for each bit. A
+    pulse is up for a cycle when a one is written; an event is set by hardware and stays until a one is written, and an
+    interrupt is one that is told outside.
     """
 
     CONSTANT = "constant"
     SHOWN = "shown"
     SETTING = "setting"
-    LOCKED = "written, locked during a run"
+    LOCKED = "written, of the next run"
     PULSE = "write 1"
     EVENT = "write 1 to clear"
     INTERRUPT = "write 1 to clear, interrupts"
@@ -97,6 +100,7 @@ def _fixed(hash: int, units: int, channels: int) -> dict[str, tuple[Field, ...]]
         "control": (
             Field("start", FieldAccess.PULSE, "resets the fabric, waits for memory, and runs", 0),
             Field("reset", FieldAccess.PULSE, "ends a run: the fabric is in reset until the next start", 1),
+            Field("queue", FieldAccess.PULSE, "a start behind the run that goes on, unless that fails", 2),
         ),
         "status": (
             Field("done", shown, "the run is over, and memory has all that it wrote", 0),
@@ -105,6 +109,8 @@ def _fixed(hash: int, units: int, channels: int) -> dict[str, tuple[Field, ...]]
             Field("draining", shown, "memory still has to answer what was asked before the reset", 3),
             Field("fault", shown, "the run met a fault", 4),
             Field("memory_waits", shown, "memory had not answered when the watchdog fired", 5),
+            Field("queued", shown, "a run begins at the end of this one", 6),
+            Field("runs", shown, "how many runs were done", 16, RUN_BITS),
         ),
         "fault": (
             Field("code", shown, "of the first fault, until the next start; 0 without one", 0, 4),
@@ -127,7 +133,9 @@ def _fixed(hash: int, units: int, channels: int) -> dict[str, tuple[Field, ...]]
         "interrupt": tuple(
             Field(name, FieldAccess.INTERRUPT, what, at) for at, (name, what) in enumerate(interrupts.items())
         ),
-        "error": (Field("start_refused", FieldAccess.EVENT, "a start during a run, which goes on", 0),),
+        "error": (
+            Field("start_refused", FieldAccess.EVENT, "a start during a run, which goes on, or a second one queued"),
+        ),
         "wait_index": (Field("index", setting, "of the unit and of the channel to look at", 0, UNIT_BITS),),
         "wait_unit": (Field("activity", shown, "of that unit: 0 starved, 1 busy, 2 blocked, 3 finished", 0, 2),),
         "wait_edge": (
@@ -136,6 +144,8 @@ def _fixed(hash: int, units: int, channels: int) -> dict[str, tuple[Field, ...]]
             Field("unit", shown, "that waits", 4, UNIT_BITS),
             Field("awaited", shown, "unit that it waits for", 16, UNIT_BITS),
         ),
+        "previous_low": _word(shown, "cycles of the run before, low half"),
+        "previous_high": _word(shown, "high half"),
     }
 
 

@@ -65,7 +65,6 @@ class Board(Bench):
             raise AssertionError(f"run {run} hangs")
         found = await self.read("interrupt")
         await self.write("interrupt", found)
-        await self.cycles(2)
         assert not self.dut.interrupt.value
         return found
 

@@ -13,6 +13,7 @@ import pytest
 from cosim.board.folder import Folder, write_folder
 from cosim.board.options import Options
 from step import BusConfig, Program
+from step.lowering.registers import MAGIC, VERSION
 from step.programs.prepare import prepare
 
 
@@ -29,7 +30,8 @@ def written(program: Program, directory: Path) -> tuple[Path, Folder, ModuleType
 
 
 class Memory:
-    """A board that leaves ``left`` in the buffers of a run as soon as it is started; registers are words.
+    """A board that leaves ``left`` in the buffers of a run as soon as it is started; registers are words. A run that
+    is queued behind another one stands still with it, until a test says another `status`.
 
     ``given``: memory at that start; ``moved``: transfers and their bytes, by kind.
     """
@@ -38,23 +40,28 @@ class Memory:
 
     def __init__(self, folder: Folder, left: bytes = b"") -> None:
         registers, base = folder.tables.addresses, folder.places[0].address
-        self.words = {registers["magic"]: 0x53544550, registers["version"]: 1}
+        self.words, self.started = {registers["magic"]: MAGIC, registers["version"]: VERSION}, 0
         self.words[registers["hash"]] = int(folder.tables.design.fabric.hash[:8], 16)
         self.registers, self.base, self.left = registers, base, left
         self.last, self.size = folder.places[-1], folder.places[-1].end - base
         self.memory, self.given = bytearray(2 * self.size), b""
         self.moved: dict[str, list[int]] = {"read": [], "write": []}
 
-    def status(self, value: int) -> None:
-        self.words[self.registers["status"]] = value
+    def status(self, value: int, missing: int | None = None) -> None:
+        """Another ``value``, with so many ``missing`` runs that were started: none where it is done, else one."""
+        missing = int(not value & 1) if missing is None else missing
+        self.words[self.registers["status"]] = value | self.started - missing << 16
 
     def read32(self, offset: int) -> int:
         return self.words.get(offset, 0)
 
     def write32(self, offset: int, value: int) -> None:
         if offset == self.registers["control"]:
-            self.status(1 if value == 1 else 2)  # a start, or a reset
-            if value == 1:
+            before = self.read32(self.registers["status"])
+            waits = value == 4 and bool(before & 4)
+            self.started = before >> 16 if value == 2 else self.started + 1
+            self.status(2 if value == 2 else 0x44 if waits else 1, 2 * waits)
+            if value != 2:
                 self.given = bytes(self.memory[: self.size])
                 at = self.words[self.registers[f"base_{self.last.name}_low"]] - (self.last.address & 0xFFFF_FFFF)
                 self.memory[at : at + len(self.left)] = self.left

@@ -19,6 +19,7 @@ from step.language.graph import Graph
 from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.lowering.registers import MAGIC, VERSION
 from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 
@@ -59,7 +60,7 @@ class Library:
         assert done.returncode == 0, done.stderr
         self.c = ctypes.CDLL(str(directory / "driver.so"))
         self.words = (ctypes.c_uint32 * 1024).in_dll(self.c, "words")
-        self.words[0], self.words[1], self.words[2] = 0x53544550, 1, int(design.fabric.hash[:8], 16)
+        self.words[0], self.words[1], self.words[2] = MAGIC, VERSION, int(design.fabric.hash[:8], 16)
         self.regions = (Region * len(self.places))()
         self.board = (ctypes.c_uint64 * 8)()
         self.memory = ctypes.create_string_buffer(self.places[-1].end - BASE)

@@ -20,7 +20,8 @@ from step.language.types import Selector, Tile, Tuple
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
 
-OK, BUSY, SHAPE, ALIGN, OVERLAP, SPACE, DESIGN, PLACE = 0, -1, -2, -3, -4, -5, -7, -8
+OK, RUNNING, BUSY, SHAPE, ALIGN, OVERLAP, SPACE, FAULT, DESIGN, PLACE = 0, 1, -1, -2, -3, -4, -5, -6, -7, -8
+DROPPED = -10
 
 pytestmark = [pytest.mark.large, pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")]
 
@@ -147,8 +148,24 @@ def test_what_is_wrong(tmp_path: Path, graph: Graph) -> None:
     addresses = {name: at // 4 for name, at in library.tables.addresses.items()}
     assert library.words[addresses["control"]] == 1
     assert library.words[addresses["base_y_high"]] == 0x12 and library.words[addresses["base_y_low"]] == 0x2000
+    assert c.step_board_poll(board) == RUNNING
     library.words[addresses["status"]] = 4
     assert c.step_board_start(board) == BUSY
+    assert c.step_board_queue(board) == OK and library.words[addresses["control"]] == 4
+    library.words[addresses["status"]] = 0x40 | 1 << 16  # the first one is over, and this one about to begin
+    assert (c.step_board_queue(board), c.step_board_start(board)) == (BUSY, BUSY)
+    c.step_board_cycles.restype = ctypes.c_uint64
+    library.words[addresses["cycles_low"]], library.words[addresses["previous_low"]] = 12, 34
+    for status, cycles in ((2 << 16 | 4, 34), (2 << 16, 12), (3 << 16, 34)):
+        library.words[addresses["status"]] = status
+        assert (c.step_board_poll(board), c.step_board_cycles(board)) == (OK, cycles)
+    assert c.step_board_start(board) == OK
+    for done, result in ((3, FAULT), (2, DROPPED), (4, OK)):
+        library.words[addresses["status"]] = 16 | done << 16
+        assert c.step_board_poll(board) == result
+    assert c.step_board_queue(board) == OK  # behind one that has failed by now
+    assert c.step_board_poll(board) == DROPPED
+    library.words[addresses["status"]] = 4
     c.step_result_text.restype = ctypes.c_char_p
     assert c.step_result_text(BUSY) == b"a start during a run"
     library.words[2] ^= 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,11 +26,6 @@ from step.functions import Add
 from step.language.tokens import to_nested
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Folder, ModuleType]:
-    return written(moved(), tmp_path_factory.mktemp("board"))
 
 
 def heavy() -> Program:
@@ -112,20 +109,20 @@ def right(found: dict[str, Any], seed: int) -> None:
 
 @pytest.mark.large
 def test_two_runs_in_flight_in_simulation(small: tuple[Path, Folder, ModuleType]) -> None:
-    """Inputs of the second one are written while the first one runs; it ends with an interrupt."""
+    """Inputs of the second one are written while the first one runs, behind which it is queued; interrupts end both."""
     _, folder, host = small
     simulated = Simulated(folder, host)
     told, board = simulated.told, host.Driver(simulated.transport)
     runs = [board.start(data(seed)) for seed in (1, 2)]
     first = told.index(("control", 1, 0))
-    assert ("control", 1, 0) not in told[first + 1 :] and [each for each, _, _ in told[first + 1 :]] == ["write"] * 3
+    assert [each for each, _, _ in told[first + 1 :]] == ["write"] * 4 + ["control"]
     with raising(host.BoardError, "two runs are in flight; wait() for the first one before the next start"):
         board.start(data(3))
     assert not runs[1].done and not runs[0].done
     for seed, run in enumerate(runs, 1):
         right(run.wait(), seed)
         assert run.cycles > 100
-    assert told.count(("control", 1, 0)) == 2 and ("interrupt", 0, 0) in told
+    assert [given for what, given, _ in told if what == "control"] == [1, 4] and ("interrupt", 0, 0) in told
     held, begin = board.hold("x", data(4)["x"]), len(told)
     runs = [board.start({**data(seed), "x": held}) for seed in (5, 6)]
     for seed, run in ((6, runs[1]), (5, runs[0])):  # in another order
@@ -201,7 +198,8 @@ def test_runs_that_fail_are_told_by_themselves(small: tuple[Path, Folder, Module
     memory.status(4)
     two = board.start(data(2))
     assert not one.done and not two.done
-    memory.words |= {memory.registers["status"]: 16, memory.registers["fault"]: 13}
+    memory.words[memory.registers["fault"]] = 13
+    memory.status(16, 2)
     memory.broken = True
     for run, error, message in (
         (one, host.BoardError, "nothing moved for as many cycles as the watchdog allows"),
@@ -212,6 +210,26 @@ def test_runs_that_fail_are_told_by_themselves(small: tuple[Path, Folder, Module
                 run.wait()
     memory.broken = False
     assert list(board.run(data(1))) == ["y", "t"]
+
+
+def test_no_run_of_somebody_else_goes_on(small: tuple[Path, Folder, ModuleType]) -> None:
+    """A driver begins with a board at rest, and at its end, or that of the program, no run is in flight."""
+    directory, folder, host = small
+    memory = Memory(folder, (directory / "data" / "expected.bin").read_bytes())
+    status, idle, busy = memory.registers["status"], 2, 4
+    memory.started = 1
+    memory.status(busy)  # of a process that was killed
+    board = host.Driver(memory)
+    assert memory.words[status] == idle
+    run = board.start(data(1))
+    memory.status(busy)
+    (own,) = (each for each in weakref.finalize._registry if each.peek() and each.peek()[0] is board)  # type: ignore[attr-defined]
+    del board
+    gc.collect()
+    assert own.alive and own.atexit and memory.words[status] & busy  # the run has its driver, and that its buffers
+    own()
+    assert memory.words[status] == idle
+    assert not run.ended
 
 
 def test_a_run_that_is_broken_off_goes_on(small: tuple[Path, Folder, ModuleType]) -> None:

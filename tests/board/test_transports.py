@@ -174,7 +174,7 @@ def answering(made: tuple[Path, Folder, ModuleType], registers: Path, memory: Pa
         with memory.open("r+b") as file:
             file.seek(offset)
             file.write(left)
-        there[block.registers["status"] // 4] = 1
+        there[block.registers["status"] // 4] = 1 << 16 | 1
 
     threading.Thread(target=run, daemon=True).start()
 
@@ -188,7 +188,8 @@ def buffer(made: tuple[Path, Folder, ModuleType], patch: pytest.MonkeyPatch, dir
     answering(made, directory / "uio0", directory / "udmabuf0", 0)
     (directory / "udmabuf0.d" / "udmabuf0").mkdir(parents=True)
     size = (directory / "udmabuf0").stat().st_size
-    for name, text in (("phys_addr", f"{PLACE:#x}\n"), ("size", f"{size}\n")):
+    told = {"phys_addr": f"{PLACE:#x}\n", "size": f"{size}\n", "sync_mode": "1\n", "dma_coherent": "0\n"}
+    for name, text in told.items():
         (directory / "udmabuf0.d" / "udmabuf0" / name).write_text(text)
     where = {"devices": str(directory), "system": str(directory / "udmabuf0.d")}
     return made[2].DmaBuffer(str(directory / "uio0"), **where)
@@ -312,18 +313,19 @@ class Refusals:
     def faulty(self, code: int, **registers: int) -> Any:
         memory = Memory(self.folder)
         run = self.host.Driver(memory).start(data(0))
-        values = {"status": 16, "fault": code, **registers}
+        memory.status(16)
+        values = {"fault": code, **registers}
         memory.words |= {memory.registers[name]: value for name, value in values.items()}
         return run.wait()
 
     def mapped(self, registers: str = "regs", memory: str = "mem", **where: Any) -> Any:
         return self.host.MappedFiles(self.at(registers), self.at(memory), **{"memory_offset": 0, **where})
 
-    def buffer(self, address: str = "0x1000", size: str | None = None) -> Any:
+    def buffer(self, address: str = "0x1000", **told: int) -> Any:
         (self.directory / "udmabuf0").mkdir()
         (self.directory / "udmabuf0" / "phys_addr").write_text(address)
-        if size is not None:
-            (self.directory / "udmabuf0" / "size").write_text(size)
+        for name, value in told.items():
+            (self.directory / "udmabuf0" / name).write_text(f"{value}\n")
         return self.host.DmaBuffer(self.at("regs"), devices=self.at("."), system=self.at("."))
 
     def lite(self, device: str = "/dev/null") -> Any:
@@ -366,6 +368,14 @@ def held(at: Refusals, given: Any) -> Any:
 def no_pyxrt(at: Refusals) -> Any:
     at.patch.setitem(sys.modules, "pyxrt", None)
     return at.host.Xrt(object(), object())
+
+
+def stuck(at: Refusals) -> None:
+    """An engine that takes a line, and then nothing more."""
+    card = at.host.Xdma(at.at("x"))
+    taken = iter([64, 0])
+    at.patch.setattr(at.host.pcie.os, "pwrite", lambda *_: next(taken))
+    card.write(0x40, bytes(128))
 
 
 WHERE = "are not in the memory that is mapped: {size:,} bytes from {base:#x} on"
@@ -447,6 +457,10 @@ WHERE = "are not in the memory that is mapped: {size:,} bytes from {base:#x} on"
     (lambda at: at.buffer(), "u-dma-buf file '{dir}/udmabuf0/size': No such file or directory"),
     (lambda at: at.buffer("none"),
      "u-dma-buf file '{dir}/udmabuf0/phys_addr': invalid literal for int() with base 0: 'none'"),
+    (lambda at: at.buffer(size=at.size, sync_mode=4, dma_coherent=0),
+     "udmabuf0 has sync_mode 4, a cache that the board does not see: write 1 or 2 to it"),
+    (lambda at: at.buffer(size=at.size, sync_mode=0, dma_coherent=1), "memory file '{dir}/udmabuf0': {size:,} bytes "
+     "from 0x0 on are wanted: Is a directory"),
     # cards on PCIe
     (lambda at: at.host.Xdma(at.at("z")),
      "register file '{dir}/z_user': 4,096 bytes from 0x0 on are wanted: No such file or directory"),
@@ -454,6 +468,9 @@ WHERE = "are not in the memory that is mapped: {size:,} bytes from {base:#x} on"
     (lambda at: at.host.Xdma(at.at("x"), interrupt=1), "interrupts of '{dir}/x_events_1': No such file or directory"),
     (lambda at: at.host.Xdma(at.at("x")).read(0x40, 64),
      "memory file '{dir}/x_c2h_0': 64 bytes from 0x40 on are wanted: 0 came"),
+    (stuck, "memory file '{dir}/x_h2c_0': 128 bytes are to be at 0x40: 64 went"),
+    (lambda at: at.lite().read(-64, 64),
+     "LitePCIe device '/dev/null': read of -0x40: its bus has 32 bits of addresses"),
     (lambda at: at.lite("/dev/litepcie9"), "LitePCIe device '/dev/litepcie9': No such file or directory"),
     (lambda at: at.lite().read32(16), "LitePCIe device '/dev/null': read of 0x10: Inappropriate ioctl for device"),
     (lambda at: at.lite().write(1 << 32, bytes(64)),
@@ -480,6 +497,29 @@ def test_what_is_refused(
         at.host.BoardError, message.format(**names, base=at.base, size=at.size, end=at.base + at.size, dir=tmp_path)
     ):
         ask(at)
+
+
+def test_what_is_written_is_there_before_a_start(
+    made: tuple[Path, Folder, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The last word is read back, which PCIe does not let pass what was written before."""
+    files = Refusals(made, tmp_path, monkeypatch).mapped()
+    accesses, words = list[tuple[str, int]](), made[2].mapped.device_words()
+    begin = files._memory._begin
+
+    class Seen:
+        def __getattr__(self, name: str) -> Any:
+            def call(at: Any, data: Any, count: Any) -> None:
+                accesses.append((name, at.value - begin))
+                getattr(words, name)(at, data, count)
+
+            return call
+
+    files._memory._words = Seen()
+    base = made[1].places[0].address
+    files.write(base + 64, bytes(range(128)))
+    assert accesses == [("device_write", 64), ("device_read", 64 + 120)]
+    assert files.read(base + 64, 128) == bytes(range(128))
 
 
 def test_memory_of_devices_is_reached_by_whole_words(made: tuple[Path, Folder, ModuleType]) -> None:

@@ -32,7 +32,7 @@ NAMES = [
         "limits",
         "lists",
     ),
-    *("interrupts", "locked_settings", "error_answers"),
+    *("interrupts", "locked_settings", "queued", "error_answers"),
 ]
 NEEDS = [pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs Icarus Verilog")]
 QUICK = ("stalls", "interrupts")

@@ -15,12 +15,18 @@ static void write_register(const step_board *board, unsigned address, uint32_t v
     STEP_WRITE32(board->registers + address, value);
 }
 
+static uint16_t runs_done(uint32_t status) { return (status & STEP_REG_STATUS_RUNS) >> STEP_REG_STATUS_RUNS_LOW; }
+
+/* How many runs were done after that of the board; negative before its end. */
+static int runs_behind(const step_board *board, uint32_t status) { return (int16_t)(runs_done(status) - board->number); }
+
 int step_board_open(step_board *board, const step_design *design, uintptr_t registers, step_region *regions)
 {
     board->design = design;
     board->registers = registers;
     board->regions = regions;
     board->events = 0;
+    board->number = runs_done(read_register(board, STEP_REG_STATUS));
     memset(regions, 0, design->image_count * sizeof *regions);
     if (read_register(board, STEP_REG_MAGIC) != STEP_MAGIC ||
         read_register(board, STEP_REG_VERSION) != STEP_VERSION ||
@@ -183,10 +189,12 @@ int step_read_stream(
 /* What a sink may write: a register has 32 bits. */
 static uint32_t limit_of(size_t bytes) { return (uint64_t)bytes > 0xffffffffu ? 0xffffffffu : (uint32_t)bytes; }
 
-int step_board_start(step_board *board)
+/* Say where the images of the next run are, and start it. */
+static int begin(step_board *board, uint32_t stands_in_the_way, uint32_t control)
 {
     const step_design *design = board->design;
-    if (read_register(board, STEP_REG_STATUS) & STEP_REG_STATUS_BUSY)
+    uint32_t status = read_register(board, STEP_REG_STATUS);
+    if (status & stands_in_the_way)
         return STEP_BUSY;
     for (unsigned each = 0; each < design->image_count; each++)
         if (!board->regions[each].data)
@@ -206,18 +214,31 @@ int step_board_start(step_board *board)
             STEP_WRITTEN(list->address, list->data, 8);
         }
     STEP_BEFORE_RUN();
-    write_register(board, STEP_REG_INTERRUPT, STEP_REG_INTERRUPT_DONE | STEP_REG_INTERRUPT_FAULT | STEP_REG_INTERRUPT_WATCHDOG);
+    if (control == STEP_REG_CONTROL_START)
+        write_register(board, STEP_REG_INTERRUPT, STEP_REG_INTERRUPT_DONE | STEP_REG_INTERRUPT_FAULT | STEP_REG_INTERRUPT_WATCHDOG);
     board->events = 0;
-    write_register(board, STEP_REG_CONTROL, STEP_REG_CONTROL_START);
+    int behind_another = control == STEP_REG_CONTROL_QUEUE && status & (STEP_REG_STATUS_BUSY | STEP_REG_STATUS_FAULT);
+    board->number = (uint16_t)(runs_done(status) + (behind_another ? 2 : 1));
+    write_register(board, STEP_REG_CONTROL, control);
     return STEP_OK;
 }
+
+int step_board_start(step_board *board)
+{
+    return begin(board, STEP_REG_STATUS_BUSY | STEP_REG_STATUS_QUEUED, STEP_REG_CONTROL_START);
+}
+
+int step_board_queue(step_board *board) { return begin(board, STEP_REG_STATUS_QUEUED, STEP_REG_CONTROL_QUEUE); }
 
 int step_board_poll(const step_board *board)
 {
     uint32_t status = read_register(board, STEP_REG_STATUS);
+    int behind = runs_behind(board, status);
+    if (behind >= 0)
+        return STEP_OK;
     if (status & STEP_REG_STATUS_FAULT)
-        return STEP_FAULT;
-    return status & STEP_REG_STATUS_DONE ? STEP_OK : STEP_RUNNING;
+        return behind == -1 ? STEP_FAULT : STEP_DROPPED;
+    return STEP_RUNNING;
 }
 
 int step_board_wait(const step_board *board)
@@ -254,6 +275,10 @@ size_t step_board_differs(const void *memory, const void *expected, const void *
 
 uint64_t step_board_cycles(const step_board *board)
 {
+    uint32_t status = read_register(board, STEP_REG_STATUS);
+    int behind = runs_behind(board, status);
+    if (behind > 0 || (behind == 0 && status & (STEP_REG_STATUS_BUSY | STEP_REG_STATUS_QUEUED)))
+        return (uint64_t)read_register(board, STEP_REG_PREVIOUS_HIGH) << 32 | read_register(board, STEP_REG_PREVIOUS_LOW);
     return (uint64_t)read_register(board, STEP_REG_CYCLES_HIGH) << 32 | read_register(board, STEP_REG_CYCLES_LOW);
 }
 
@@ -330,6 +355,7 @@ const char *step_result_text(int result)
     case STEP_DESIGN: return "the registers of something else";
     case STEP_PLACE: return "an image has no place";
     case STEP_UNFINISHED: return "the stream has not ended";
+    case STEP_DROPPED: return "the run before it failed";
     default: return "unknown";
     }
 }

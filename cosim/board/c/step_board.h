@@ -58,7 +58,7 @@ extern "C" {
 enum {
     STEP_OK = 0,
     STEP_RUNNING = 1,   /* a run goes on */
-    STEP_BUSY = -1,     /* a start during a run; that goes on */
+    STEP_BUSY = -1,     /* a start during a run, or a second one in the queue; that goes on */
     STEP_SHAPE = -2,    /* data of another size, or lengths that do not fit the stream */
     STEP_ALIGN = -3,    /* an address that is no multiple of a beat */
     STEP_OVERLAP = -4,  /* two images at the same place */
@@ -66,7 +66,8 @@ enum {
     STEP_FAULT = -6,    /* the run met a fault: step_board_fault says which */
     STEP_DESIGN = -7,   /* registers of something else, or of another design */
     STEP_PLACE = -8,    /* an image has no place yet */
-    STEP_UNFINISHED = -9 /* a sink whose stream has not ended */
+    STEP_UNFINISHED = -9, /* a sink whose stream has not ended */
+    STEP_DROPPED = -10  /* a run in the queue of one that failed: it has to be started again */
 };
 
 /* A tile of an element: row-major scalars, a byte for each bit where they are BOOL; of a selector a byte a target. */
@@ -142,7 +143,8 @@ typedef struct {
     const step_design *design;
     uintptr_t registers;
     step_region *regions;    /* one for each image */
-    volatile uint32_t events; /* interrupts that step_board_isr has seen in this run */
+    volatile uint32_t events; /* interrupts that step_board_isr has seen since the start */
+    uint16_t number;         /* of its last run: so many are done then */
 } step_board;
 
 /* Begin: STEP_DESIGN where the registers are not those of the design. All regions lose their places. */
@@ -172,7 +174,11 @@ int step_read_stream(
 /* Start a run: STEP_BUSY during one, STEP_PLACE for an image without a place. */
 int step_board_start(step_board *board);
 
-/* STEP_RUNNING, STEP_OK or STEP_FAULT. */
+/* Start a run behind the one of another step_board on these registers: the board begins it at the end of that one, or
+ * at once, unless that one fails. STEP_BUSY where one is in the queue. */
+int step_board_queue(step_board *board);
+
+/* STEP_RUNNING, STEP_OK, STEP_FAULT or STEP_DROPPED. */
 int step_board_poll(const step_board *board);
 
 /* Poll until the run is over, with STEP_IDLE in between. */
@@ -195,7 +201,7 @@ void step_board_watchdog(step_board *board, uint32_t cycles);
  * data/mask.bin: the first byte that differs, or bytes where none does. */
 size_t step_board_differs(const void *memory, const void *expected, const void *mask, size_t bytes);
 
-/* Cycles of the last run. */
+/* Cycles of the last run, until the second start behind it. */
 uint64_t step_board_cycles(const step_board *board);
 
 /* The fault of the last run. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +30,13 @@ class HeldInput:
 class Driver:
     """The board behind ``transport``; its images lie from ``base`` on, by default where ``memory.json`` has them.
 
-    Only what changed is moved: inputs that are other ones than those before, and outputs. Two runs may be in flight.
-    The board has one set of base registers, so the second one waits here; it has buffers of its own, behind the images,
-    which are written while the first one runs.
+    Only what changed is moved: inputs that are other ones than those before, and outputs. Two runs may be in flight:
+    the second one has buffers of its own, behind the images, which are written while the first one runs, and the board
+    begins it at the end of that. ``cycles``: of the last run that is over. A run of somebody before is ended, as is one
+    in flight at the end of the program, so that nothing writes to memory of others.
     """
+
+    cycles = 0
 
     def __init__(self, transport: Transport, *, base: int | None = None) -> None:
         if missing := [each for each in dir(Transport) if not each.startswith("_") and not hasattr(transport, each)]:
@@ -52,13 +56,10 @@ class Driver:
         self._calls = DriverCalls(transport, self._told["fabric"])
         self._buffers = [RunBuffers(self._calls, 0, transport, base, self._map["images"], {})]
         self._runs, self._held, self._begun = list[StartedRun](), dict[str, HeldInput](), set[str]()
+        self.quiet()
         if transport.interrupts:
             self._calls("step_board_interrupts", self._buffers[0].board, ALL_INTERRUPTS)
-
-    @property
-    def cycles(self) -> int:
-        """Cycles of the last run."""
-        return int(self._calls("step_board_cycles", self._buffers[0].board))
+        weakref.finalize(self, _end, self._runs)
 
     def hold(self, name: str, data: Any) -> HeldInput:
         """Put an input into memory once, where it stays for all runs that take the handle."""
@@ -77,7 +78,7 @@ class Driver:
         return self._held[name]
 
     def start(self, inputs: dict[str, Any]) -> StartedRun:
-        """Start a run with ``inputs`` by name, or let it wait for the one in flight.
+        """Start a run with ``inputs`` by name, behind the one in flight.
 
         A tensor that the program stores may be left out: it begins as the last run left it, or as zeros.
         """
@@ -98,8 +99,7 @@ class Driver:
         zeros = {name: self._zeros(name) for name in self._kept if name not in self._begun}
         self._put(buffers, {**zeros, **given})
         run = StartedRun(self, buffers)
-        if all(each.ended for each in self._runs):
-            self._begin(run)
+        self._begin(run)
         self._runs.append(run)
         return run
 
@@ -136,7 +136,7 @@ class Driver:
                 raise BoardError(f"{each['name']} is wrong from its byte {place} on")
 
     def look(self, run: StartedRun) -> bool:
-        """Whether ``run`` is over; starts the one that waits for the end of another one."""
+        """Whether ``run`` is over; starts again what waited for one that failed."""
         for each in [] if run.ended else list(self._runs):
             if each.ended:
                 continue
@@ -153,6 +153,13 @@ class Driver:
         """The buffers of ``run`` are free for another one."""
         if run in self._runs:
             self._runs.remove(run)
+
+    def quiet(self) -> None:
+        """End a run, until the board leaves memory alone, or a second: then the memory owes it answers."""
+        self._calls("step_board_reset", self._buffers[0].board)
+        until = time.monotonic() + 1
+        while not self.transport.read32(self._told["registers"]["status"]) & IDLE and time.monotonic() < until:
+            time.sleep(0.0001)
 
     def outputs(self, buffers: RunBuffers, in_place: bool) -> dict[str, Any]:
         """Results of the run in ``buffers``, by name."""
@@ -210,7 +217,8 @@ class Driver:
         return self._buffers[1]
 
     def _begin(self, run: StartedRun) -> None:
-        self._calls.check("start", "step_board_start", run.buffers.board)
+        waits = any(each.started and not each.ended for each in self._runs)
+        self._calls.check("start", f"step_board_{'queue' if waits else 'start'}", run.buffers.board)
         run.buffers.forget(self._stored)
         run.started = True
 
@@ -220,12 +228,15 @@ class Driver:
         if run.error is None:
             if (result := self._calls("step_board_poll", board)) == RUNNING:
                 return False
-            run.cycles = int(self._calls("step_board_cycles", board))
+            self.cycles = run.cycles = int(self._calls("step_board_cycles", board))
             run.error = BoardError(self._fault(board)) if result else None
         if run.error is not None:
-            self._calls("step_board_reset", board)
-            self._settle()
+            self.quiet()
+        elif self.transport.interrupts:
+            self._calls("step_board_isr", board)  # or the next wait() ends at once
         run.ended = True
+        for each in self._runs if run.error is not None else ():
+            each.started = each.ended  # what was queued went with it
         if run.dropped:
             self.leave(run)
         return True
@@ -242,8 +253,9 @@ class Driver:
         waits = "; memory has not answered" if fault.memory_waits else ""
         return f"{where}{fault.text.decode()}{address}{waits}"
 
-    def _settle(self) -> None:
-        """Until the board leaves memory alone after a reset, or a second: then the memory owes it answers."""
-        until = time.monotonic() + 1
-        while not self.transport.read32(self._told["registers"]["status"]) & IDLE and time.monotonic() < until:
-            time.sleep(0.0001)
+
+def _end(runs: list[StartedRun]) -> None:
+    """Reset the board of ``runs``, whose driver they hold as long as one is in flight."""
+    for each in runs:
+        if each.started and not each.ended:
+            each.driver.quiet()

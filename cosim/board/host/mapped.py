@@ -64,8 +64,9 @@ class MappedWindow:
         return room.raw
 
     def write(self, begin: int, data: bytes) -> None:
-        """The opposite of `read`."""
+        """The opposite of `read`, and then a read: PCIe may deliver what is written behind a start on another way."""
         self._words.device_write(ctypes.c_void_p(self._begin + begin), data, ctypes.c_size_t(len(data) // 8))
+        self.read(begin + len(data) - 8, 8)
 
 
 class Events:
@@ -151,11 +152,16 @@ class MappedFiles(MappedRegisters):
         return address - self._base
 
 
+CACHED = (0, 4)
+"""Modes of u-dma-buf that cache what is opened with ``O_SYNC``, too."""
+
+
 class DmaBuffer(MappedFiles):
     """Registers in a file, and memory by the kernel module u-dma-buf, which takes it from CMA: ``name`` is its buffer.
 
-    Its ``sync_mode`` 2 makes views fast (`Transport.view`). Tested against files in the place of its devices, which are
-    in ``devices`` and ``system``. https://github.com/ikwzm/udmabuf has its files ``phys_addr`` and ``size``.
+    Its ``sync_mode`` 2 makes views fast (`Transport.view`); 0 and 4 have caches that the board does not see. Tested
+    against files in the place of its devices, which are in ``devices`` and ``system``. https://github.com/ikwzm/udmabuf
+    has its files ``phys_addr``, ``size``, ``sync_mode`` and ``dma_coherent``.
     """
 
     def __init__(
@@ -169,11 +175,13 @@ class DmaBuffer(MappedFiles):
         system: str = "/sys/class/u-dma-buf",
     ) -> None:
         found = []
-        for each in ("phys_addr", "size"):
+        for each in ("phys_addr", "size", "sync_mode", "dma_coherent"):
             file = Path(system, name, each)
             with told(f"u-dma-buf file '{file}'"):
                 found.append(int(file.read_text(), 0))
-        self._next, size = found
+        self._next, size, mode, coherent = found
+        if mode in CACHED and not coherent:
+            raise BoardError(f"{name} has sync_mode {mode}, a cache that the board does not see: write 1 or 2 to it")
         where = {"base": found[0], "memory_offset": 0, "size": size, "register_offset": register_offset}
         super().__init__(registers, f"{devices}/{name}", interrupt=interrupt, **where)
 

@@ -43,7 +43,10 @@ class Xdma(MappedRegisters):
         left = memoryview(data)
         with told(f"memory file {self._names[0]!r}: {len(data):,} bytes are to be at {address:#x}"):
             while left:
-                left = left[os.pwrite(self._files[0], left, address + len(data) - len(left)) :]
+                taken = os.pwrite(self._files[0], left, address + len(data) - len(left))
+                if not taken:
+                    raise ValueError(f"{len(data) - len(left):,} went")
+                left = left[taken:]
 
 
 class LitePcie(Transport):
@@ -64,7 +67,7 @@ class LitePcie(Transport):
 
     def _word(self, address: int, value: int = 0, *, write: bool = False) -> int:
         with told(f"LitePCIe device {self._device!r}: {'write' if write else 'read'} of {address:#x}"):
-            if address >= 1 << 32:
+            if not 0 <= address < 1 << 32:
                 raise ValueError("its bus has 32 bits of addresses")
             moved = bytearray(self.WORD.pack(address, value, write))
             fcntl.ioctl(self._file, self.REQUEST, moved)

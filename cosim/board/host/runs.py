@@ -84,13 +84,13 @@ class StartedRun:
     def __init__(self, driver: Driver, buffers: RunBuffers) -> None:
         self.buffers, self.started, self.ended, self.dropped = buffers, False, False, False
         self.error: BaseException | None = None
-        self._driver = driver
+        self.driver = driver
         self._outputs: dict[str, Any] | None = None
 
     @property
     def done(self) -> bool:
         """Whether the run is over. Looking starts the next run, where this one made room for it."""
-        return self._driver.look(self)
+        return self.driver.look(self)
 
     def wait(self, *, in_place: bool = False) -> dict[str, Any]:
         """Outputs by name, at the end of the run; raises `BoardError` for one that failed.
@@ -100,12 +100,12 @@ class StartedRun:
         Streams are copies.
         """
         while not self.done:
-            self._driver.transport.wait()
+            self.driver.transport.wait()
         if self.dropped and self.error is None and self._outputs is None:
             raise BoardError("the run was dropped, and so are its outputs")
         if self.error is None and self._outputs is None:
-            self._outputs = self._driver.outputs(self.buffers, in_place)
-        self._driver.leave(self)
+            self._outputs = self.driver.outputs(self.buffers, in_place)
+        self.driver.leave(self)
         if self.error is not None:
             raise self.error
         return self._outputs or {}
@@ -114,7 +114,7 @@ class StartedRun:
         """Do without the outputs: at the end of the run its buffers are free."""
         self.dropped = True
         if self.ended:
-            self._driver.leave(self)
+            self.driver.leave(self)
 
 
 def read_tensor(calls: DriverCalls, buffers: RunBuffers, number: int, tensor: dict[str, Any]) -> np.ndarray:

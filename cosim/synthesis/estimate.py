@@ -37,7 +37,7 @@ SMALL_TABLE = 8 * 1024
 _DECLARED = re.compile(
     r"^ *(?:(?:input|output) )?(?:wire|reg) (?:\[(\d+):0\] )?(\w+)(?: = [^;,]*)?[;,]?$", re.MULTILINE
 )
-_MEMORY = re.compile(r'^(?:  \(\* ram_style = "(\w+)" \*\)\n)?  reg (?:\[(\d+):0\] )?(\w+) \[(\d+):0\];$', re.MULTILINE)
+_MEMORY = re.compile(r'^(?:  \(\* ram_style = "(\w+)" \*\)\n)?  reg (?:\[(\d+):0\] )?(\w+) \[0:(\d+)\];$', re.MULTILINE)
 _ASSIGNED = re.compile(r"^( *(?:\S+:\n *)?)(assign )?(\w+)(?:\[(\d+)(?::(\d+))?\])? (<?=) (.*);$", re.MULTILINE)
 _SHIFT = re.compile(r" \* \d+'h[1248]0*$")
 _NAMES = re.compile(r"\b[a-z_]\w*\b(?:\[(\d+)(?::(\d+))?\])?")

@@ -1,33 +1,27 @@
-"""Names of wires that nobody has named: what they are, in words, or else what they are for."""
+"""Names of wires: their own, as Verilog may have them, or else what they are, in words, or what they are for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
-from hw.verilog.folding import TEMPORARY
+from hw.verilog.rtlil import Bits, Cell, Circuit, Slice, wires_of
 
 LONGEST = 32
 """Characters of a name that says what a wire is."""
 
-_WORDS = {
-    **{"==": "is", "!=": "is_not", "<": "below", "<=": "at_most", ">": "above", ">=": "at_least"},
-    **{"&": "and", "&&": "and", "|": "or", "||": "or", "^": "xor", "+": "plus", "-": "minus", "*": "times"},
-    **{"<<": "up_by", ">>": "down_by", "?": "then", ":": "else"},
-}
-_SIGNS = {"~": "not", "!": "no", "&": "all", "|": "any", "^": "parity", "-": "minus", "~^": "even"}
+KEYWORDS = frozenset(Path(__file__).with_name("keywords.txt").read_text().split())
+"""Those of SystemVerilog (IEEE 1800-2017, annex B)."""
+
 _KINDS = {
-    "choice": re.compile(r" \? "),
-    "sum": re.compile(r" [+-] "),
-    "product": re.compile(r" \* "),
-    "shifted": re.compile(r" (<<|>>)"),
-    "condition": re.compile(r" (==|!=|<|>|<=|>=|&|&&|\||\|\||\^) |^[~!&|^]"),
-    "value": re.compile(""),
+    "choice": ("mux",),
+    "sum": ("add", "sub", "neg"),
+    "product": ("mul",),
+    "shifted": ("shl", "shr", "sshr", "shift"),
+    "condition": ("and", "or", "xor", "not", "eq", "ne", "lt", "le", "gt", "ge"),
 }
-_TOKEN = re.compile(r"(\d+'[hdb]\w+)|([A-Za-z_]\w*)(?:\[(\d+)(:\d+)?\])?|([^\s\w()]+)|[()]")
-_WORD = re.compile(r"(?<![\w.$'])[A-Za-z_]\w*")
-_PLACE = re.compile(r"^ +(?:(\w+)(?:\[.*?\])? <?= |\.(\w+)\(|).*", re.MULTILINE)
-_INSTANCE = re.compile(r"^  (?:\w+|\)) (\w+) \($", re.MULTILINE)
+_KIND_OF = {kind: name for name, kinds in _KINDS.items() for kind in kinds}
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -36,91 +30,76 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 class WireNames:
-    """Names for the temporaries in what is ``assigned`` and in ``chunks``, none of which is ``taken``.
+    """Names for what the ``cells`` of ``circuit`` read and drive.
 
-    They depend on the order of the chunks and on nothing that Yosys numbers. Without ``numbers`` they tell no
-    constants, which may be parameters.
+    ``said`` gives words for a wire that has no name. They depend on the order of the cells and on nothing that Amaranth
+    numbers. Without ``numbers`` they tell no constants, which may be parameters.
     """
 
     def __init__(
-        self, assigned: Mapping[str, str], chunks: Sequence[str], taken: set[str], *, numbers: bool = True
+        self,
+        circuit: Circuit,
+        cells: Iterable[Cell],
+        states: Mapping[str, str],
+        said: Callable[[str], str] | None,
+        *,
+        numbers: bool,
     ) -> None:
-        self._assigned, self._numbers = assigned, numbers
-        self._taken = taken.union(*(_WORD.findall(each) for each in chunks))  # what processes declare, too
-        self._users, self.names = dict[str, str](), dict[str, str]()
-        self._parts = dict[str, list[str]]()
-        for name in sorted(assigned, key=natural):
-            self._parts.setdefault(name.partition("[")[0], []).append(name)
-        for text, user in _places(chunks):
-            self._use(text, user)
-        for name in sorted((each for each in assigned if not TEMPORARY.match(each)), key=natural):
-            self._use(name, name)
-        for name in self._users:
-            self._name(name)
+        self._said, self._numbers = said, numbers
+        self.names, self._taken, self._users = dict[str, str](), set[str](), dict[str, str]()
+        self._kinds = {cell.wire: cell.kind for cell in cells if cell.outputs}
+        ports = {name: name for name, wire in circuit.wires.items() if wire.way}
+        self._taken |= {*ports}
+        self.names |= ports
+        for cell in cells:
+            for port, wire in cell.outputs.items():
+                if not wire.isdigit():
+                    self.of(wire)
+                elif cell.is_instance:
+                    self._users[wire] = f"{cell.name}_{port}"
+        for cell in cells:
+            for port, bits in cell.reads():
+                for wire in wires_of(bits):
+                    user = f"{cell.name}_{port}" if cell.is_instance else cell.wire or cell.parameters["MEMID"]
+                    self._users.setdefault(wire, states.get(user, user))
 
-    def _use(self, text: str, user: str) -> None:
-        """Note that what is ``text`` is for ``user``."""
-        for word in _WORD.findall(text):
-            if TEMPORARY.fullmatch(word) and word != user:
-                self._users.setdefault(word, user)
-            for part in self._parts.pop(word, ()):
-                self._use(self._assigned[part], word)
+    def of(self, wire: str) -> str:
+        """The name of ``wire`` in Verilog."""
+        if wire not in self.names:
+            name = re.sub(r"\W+", "_", re.sub(r"\$\d+", "", wire))
+            if wire.isdigit():
+                name = f"n{wire}" if self._said is None else self._said(wire)
+                if not name[:1].isalpha() or len(name) > LONGEST:
+                    name = self._purpose(wire)
+            self.names[wire] = self.unique(name)
+        return self.names[wire]
 
-    def _name(self, wire: str) -> str:
-        if wire in self.names or not TEMPORARY.fullmatch(wire):
-            return self.names.get(wire, wire)
-        self.names[wire] = self._end(wire)  # should it depend on itself
-        value = self._assigned.get(wire, "")
-        name = self._said(value) if value else ""
-        if not name or len(name) > LONGEST:
-            kind = next(kind for kind, found in _KINDS.items() if found.search(value))
-            name = f"{self._name(self._users.get(wire, self._end(wire)))}_{kind}"
-            name = re.sub(rf"(_{kind})+$", f"_{kind}", name)
-        unique, number = name, 2
-        while unique in self._taken:
-            unique, number = f"{name}_{number}", number + 1
-        self._taken.add(unique)
-        self.names[wire] = unique
-        return unique
+    def unique(self, name: str) -> str:
+        """``name``, with a number behind it where it is taken."""
+        base = found = f"{name}_" if name in KEYWORDS else name
+        number = 2
+        while found in self._taken:
+            found, number = f"{base}_{number}", number + 1
+        self._taken.add(found)
+        return found
 
-    def _end(self, wire: str) -> str:
-        """The signal with a name that ``wire`` is for."""
-        passed = set[str]()
-        while TEMPORARY.fullmatch(wire) and wire not in passed:
+    def _purpose(self, wire: str) -> str:
+        """What ``wire`` is for: the signal with a name behind it, and what kind of value that is."""
+        kind, passed = _KIND_OF.get(self._kinds.get(wire, ""), "value"), set[str]()
+        while wire.isdigit() and wire not in passed:
             passed.add(wire)
             wire = self._users.get(wire, "state")
-        return "state" if wire in passed else wire
+        return f"{'state' if wire.isdigit() else self.names.get(wire, wire)}_{kind}"
 
-    def _said(self, value: str) -> str:
-        """The words of an expression; none where there are no good ones."""
-        words, after = list[str](), False
-        for found in _TOKEN.finditer(value):
-            constant, signal, high, low, sign = found.groups()
-            if constant:
-                words.append(str(int(*_digits(constant))) if self._numbers else "constant")
-            elif signal:
-                part = "_".join(filter(None, (high, low and f"to_{low[1:]}"))) if self._numbers else high and "part"
-                words.append("_".join(filter(None, (self._name(signal).strip("_"), part))))
-            elif sign:
-                known = _WORDS if after else _SIGNS
-                if sign not in known:
-                    return ""
-                words.append(known[sign])
-            after = bool(constant or signal) or found[0] == ")"
-        return "_".join(words) if words and words[0][:1].isalpha() else ""
+    def words(self, bits: Bits) -> str:
+        """Words for the value ``bits``; none where there are no good ones."""
+        if len(bits) != 1:
+            return "" if bits else "0"
+        if isinstance(bits[0], str):
+            return str(int(bits[0], 2)) if self._numbers else "constant"
+        return self.of(bits[0].wire).strip("_")
 
-
-def _digits(constant: str) -> tuple[str, int]:
-    _, _, text = constant.partition("'")
-    return text[1:], {"h": 16, "d": 10, "b": 2}[text[0]]
-
-
-def _places(chunks: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Lines of instances and processes, each with what it is for."""
-    for chunk in chunks:
-        instance = _INSTANCE.search(chunk)
-        targets = re.findall(r"^ +(\w+)(?:\[.*?\])? <?= ", chunk, re.MULTILINE)
-        for line in _PLACE.finditer(chunk):
-            target, port = line.groups()
-            user = target or (f"{instance[1]}_{port}" if instance and port else next(iter(targets), "state"))
-            yield line[0], user
+    def part(self, chunk: Slice) -> str:
+        """Words for a part of a wire."""
+        ends = f"{chunk.low + chunk.width - 1}_to_{chunk.low}" if chunk.width > 1 else str(chunk.low)
+        return f"{self.of(chunk.wire).strip('_')}_{ends if self._numbers else 'part'}"

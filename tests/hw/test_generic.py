@@ -16,9 +16,9 @@ from hw.links.channel import ChannelFifo
 from hw.links.layout import AddressFormat, TokenFormat, WriteFormat
 from hw.memory.port import OffChipPort
 from hw.primitives.delay import DelayLine
-from hw.verilog.convert import ModuleLibrary, to_verilog
+from hw.verilog.convert import ModuleLibrary, verilog
 from hw.verilog.modules import Parametric
-from hw.verilog.rtlil import plain_rtlil
+from hw.verilog.rtlil import rtlil_of
 from step.lowering.netlist import Netlist
 from step.programs.prepare import prepare
 
@@ -52,8 +52,9 @@ def check(components: Iterable[Parametric], initial_values: bool = True) -> dict
     alone = {each.module_name: each for each in components if each.generic is not None}
     library = ModuleLibrary(initial_values=initial_values)
     found = {name: library.require(each) for name, each in alone.items()}
-    rtlil = {name: plain_rtlil(each, name, library, initial_values) for name, each in alone.items()}
-    plain, texts = to_verilog(rtlil), library.texts()
+    converted = {name: rtlil_of(each, name, library) for name, each in alone.items()}
+    plain = {name: verilog(text, initial_values=initial_values, numbers=False) for name, text in converted.items()}
+    texts = library.texts()
     for name, each in alone.items():
         assert body(texts[found[name]].text, each.arguments) == body(plain[name]), name
     return found

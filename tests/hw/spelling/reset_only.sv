@@ -6,12 +6,12 @@
 //     a: in [8]
 //     b: out [8]
 module sample_slots2_entry8 (
+  input wire [7:0] a,
   input wire clk,
   input wire rst,
-  output reg [7:0] b,
-  input wire [7:0] a
+  output reg [7:0] b
 );
-  wire [7:0] _signature__data_17;
+  wire [7:0] _signature__data;
   reg _signature__en;
   wire [1:0] entry__addr;
   reg [7:0] entry__data;
@@ -22,15 +22,16 @@ module sample_slots2_entry8 (
     if (_signature__en)
       slots[a[0]] <= sum[7:0];
   end
+  assign _signature__data = slots[a[0]];
   assign entry__addr = a[1:0];
   always_ff @(posedge clk) begin
-    casez (entry__addr)
+    case (entry__addr)
       2'h0:
-          entry__data <= 8'h0;
+        entry__data <= 8'h0;
       2'h1:
-          entry__data <= 8'ha;
+        entry__data <= 8'ha;
       default:
-          entry__data <= 8'h7;
+        entry__data <= 8'h7;
     endcase
   end
   always_ff @(posedge clk) begin
@@ -39,15 +40,15 @@ module sample_slots2_entry8 (
       _signature__en <= 1'h1;
     end
   end
-  assign _signature__data_17 = slots[a[0]];
   always_ff @(posedge clk) begin
-    casez (a[5:4])
+    case (a[5:4])
       2'h0:
-          b <= entry__data;
+        b <= entry__data;
       2'h1:
-          b <= 8'h7;
-      default:
-          b <= _signature__data_17;
+        b <= 8'h7;
+      2'h2, 2'h3:
+        b <= _signature__data;
+      default: ;
     endcase
     if (rst) begin
       b <= 8'h0;

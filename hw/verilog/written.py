@@ -1,0 +1,352 @@
+"""The Verilog of a module: few wires, those that are left named, and each before what it is for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from hw.verilog.expressions import OPERATORS, Expression, Expressions, ValueKind
+from hw.verilog.rtlil import Bits, Cell, Circuit, Slice, Step, Switch, part_of, width_of, wires_of
+from hw.verilog.structure import range_text, separated
+from hw.verilog.wire_names import WireNames, natural
+
+MOST_OF_A_LINE = 40_000
+"""Characters of a line: Verilator refuses one of more words, so that it goes on in the next one."""
+_WRAPPED = re.compile(r"(.{2000}[^,]*,) ")
+_FIELD = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+class ModuleWriter:
+    """Writes ``circuit``. Only with ``numbers`` names of wires may tell constants.
+
+    Without ``named`` there is a wire for each operator and each next value.
+    """
+
+    def __init__(self, circuit: Circuit, *, named: bool = True, numbers: bool = True) -> None:
+        self._circuit, self._named = circuit, named
+        self._widths = {name: wire.width for name, wire in circuit.wires.items()}
+        self._drivers = {wire: cell for cell in circuit.cells for wire in cell.outputs.values()}
+        self._cells = self._live()
+        self._uses = uses = Counter(wire for cell in self._cells for _, bits in cell.reads() for wire in wires_of(bits))
+        self._states = {
+            wire: cell.wire for cell in self._cells if cell.kind == "dff" for wire in self._next_value(cell, uses)
+        }
+        operators = {wire: cell for wire, cell in self._drivers.items() if cell.kind in OPERATORS}
+        self._values, self._whole = (
+            Expressions(operators, self._widths, uses, partial(self._plain, whole=whole), folded=named)
+            for whole in (False, True)
+        )
+        self._names = WireNames(circuit, self._cells, self._states, self._said if named else None, numbers=numbers)
+        self._fields = dict[Bits, str]()
+        for name, bits in circuit.aliases.items() if named else ():
+            part = len(bits) == 1 and isinstance(bits[0], Slice) and bits[0].width < self._widths[bits[0].wire]
+            if part and bits not in self._fields and _FIELD.fullmatch(name):
+                self._add_field(name, bits)
+        self._statements = dict[int, tuple[str, dict[str, None]]]()
+
+    def _live(self) -> list[Cell]:
+        """Cells on which an output, an instance or a memory that is read depends."""
+        writers, found = defaultdict[str, list[Cell]](list), set[int]()
+        for cell in self._circuit.cells:
+            if cell.kind == "memwr_v2":
+                writers[cell.parameters["MEMID"]].append(cell)
+        outputs = {name for name, wire in self._circuit.wires.items() if wire.way == "output"}
+        waiting = [
+            each for each in self._circuit.cells if each.is_instance or not outputs.isdisjoint(each.outputs.values())
+        ]
+        while waiting:
+            cell = waiting.pop()
+            if id(cell) not in found:
+                found.add(id(cell))
+                read = {wire for _, bits in cell.reads() for wire in wires_of(bits)}
+                waiting += [self._drivers[wire] for wire in read if wire in self._drivers]
+                waiting += writers[cell.parameters["MEMID"]] if cell.kind == "memrd_v2" else []
+        return [cell for cell in self._circuit.cells if id(cell) in found]
+
+    def _next_value(self, register: Cell, uses: Counter[str]) -> Iterator[str]:
+        for wire in wires_of(register.inputs["D"]):
+            whole = register.inputs["D"] == (Slice(wire, 0, self._widths[wire]),)
+            process = wire in self._drivers and self._drivers[wire].kind == "process"
+            if self._named and whole and process and wire.isdigit() and uses[wire] == 1:
+                yield wire
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What wires, memories and instances of the circuit are called in the text."""
+        return self._names.names
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def _said(self, wire: str) -> str:
+        cell = self._drivers[wire]
+        if cell.kind == "field":
+            (chunk,) = cell.inputs["A"]
+            return self._names.part(chunk) if isinstance(chunk, Slice) else ""
+        return self._values.words(wire)
+
+    def _add_field(self, name: str, bits: Bits) -> None:
+        self._fields[bits], self._widths[name] = name, width_of(bits)
+        self._drivers[name] = Cell("field", name, inputs={"A": bits}, outputs={"Y": name})
+
+    def _plain(self, bits: Bits, whole: bool = False, fields: bool = True) -> Expression:
+        """``bits`` side by side; ``whole``: parts of signals are signals, as Icarus waits for whole ones only."""
+        texts, reads, words = list[str](), list[str](), ""
+        for chunk in bits:
+            if isinstance(chunk, str):
+                texts.append(constant(chunk))
+                continue
+            wire, all_bits = chunk.wire, self._widths[chunk.wire]
+            if chunk.width < all_bits and whole and (chunk,) not in self._fields:
+                self._add_field(self._circuit.wire(chunk.width), (chunk,))
+            if chunk.width < all_bits and fields and (chunk,) in self._fields:
+                wire = self._fields[(chunk,)]
+                texts.append(self._names.of(wire))
+            else:
+                texts.append(self._names.of(wire) + part_text(chunk, all_bits))
+                words = self._names.part(chunk) if chunk.width < all_bits else ""
+            reads.append(wire)
+        if len(bits) == 1:
+            words = words or self._names.words(bits if not reads else (Slice(reads[0], 0, 0),))
+        text = texts[0] if len(texts) == 1 else f"{{ {', '.join(texts)} }}" if texts else "1'h0"
+        return Expression(text, 1, ValueKind.OTHER, tuple(reads), words)
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The module."""
+        for cell in self._cells:
+            if cell.kind in OPERATORS:  # they stand behind their operands: each finds those known
+                self._values.of(cell.wire)
+        lines, declared, seen = list[str](), dict[str, str](), set[int]()
+        for cell in self._cells:
+            later = id(cell) in seen or (cell.kind in OPERATORS and cell.wire.isdigit())  # it stands before its uses
+            waiting = [] if later else [cell]
+            while waiting:
+                now = waiting[-1]
+                seen.add(id(now))
+                text, reads = self._statement(now)
+                drivers = (self._drivers[wire] for wire in reads if wire in self._drivers)
+                before = next((each for each in drivers if self._is_wire(each) and id(each) not in seen), None)
+                if before is not None:
+                    waiting.append(before)
+                    continue
+                waiting.pop()
+                lines.append(text)
+                declared |= {wire: self._declared(wire) for wire in now.outputs.values() if self._is_read(wire)}
+        wires = self._circuit.wires
+        ports = separated(f"  {wire.way} {self._declared(name)}" for name, wire in wires.items() if wire.way)
+        inner = [f"  {line};\n" for name, line in declared.items() if name not in wires or not wires[name].way]
+        inner.sort(key=lambda line: natural(_NAME.search(line)[1]))  # type: ignore[index]
+        memories = dict.fromkeys(cell.parameters["MEMID"] for cell in self._cells if cell.kind == "memrd_v2")
+        kept = [line for name in memories for line in self._memory(name)]
+        head = "\n".join([f"module {self._circuit.name} (", *ports, ");"])
+        text = f"{head}\n{''.join([*inner, *kept, *lines])}endmodule\n"
+        return "\n".join(
+            _WRAPPED.sub(r"\1\n", line) if len(line) > MOST_OF_A_LINE else line for line in text.split("\n")
+        )
+
+    def _is_wire(self, cell: Cell) -> bool:
+        """Whether ``cell`` drives a wire, and no register, at once."""
+        return not (cell.is_instance or cell.kind == "dff" or cell.flag("CLK_ENABLE") or cell.wire in self._states)
+
+    def _is_read(self, wire: str) -> bool:
+        """Whether anybody reads ``wire``, which may be a port; the next value of a register is none then."""
+        port = wire in self._circuit.wires and self._circuit.wires[wire].way
+        return bool(port or self._uses[wire] or self._drivers[wire].kind == "field") and wire not in self._states
+
+    def _declared(self, wire: str) -> str:
+        cell = self._drivers.get(wire)
+        variable = cell is not None and (cell.kind in ("dff", "process") or cell.flag("CLK_ENABLE"))
+        initial = self._circuit.wires[wire].initial if wire in self._circuit.wires else ""
+        value = f" = {constant(initial)}" if initial else ""
+        return f"{'reg' if variable else 'wire'} {range_text(self._widths[wire])}{self._names.of(wire)}{value}"
+
+    def _memory(self, name: str) -> Iterator[str]:
+        memory, called = self._circuit.memories[name], self._names.of(name)
+        yield from (f"  {each}\n" for each in memory.attributes)
+        yield f"  reg {range_text(memory.width)}{called} [0:{memory.depth - 1}];\n"
+        if memory.rows:
+            yield "  initial begin\n"
+            yield from (f"    {called}[{place}] = {constant(row)};\n" for place, row in enumerate(memory.rows))
+            yield "  end\n"
+
+    def _statement(self, cell: Cell) -> tuple[str, dict[str, None]]:
+        """What ``cell`` is in Verilog, and the wires that it reads."""
+        if id(cell) not in self._statements:
+            reads = dict[str, None]()
+            write = ModuleWriter._instance if cell.is_instance else _WRITERS.get(cell.kind, ModuleWriter._assign)
+            lines = write(self, cell, reads)
+            self._statements[id(cell)] = "".join(f"  {line}\n" for line in lines), reads
+        return self._statements[id(cell)]
+
+    def _assign(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
+        if cell.kind in OPERATORS:
+            value = self._values.of(cell.wire)
+        elif cell.kind == "field":
+            value = self._plain(cell.inputs["A"], fields=False)
+        elif cell.kind == "memrd_v2":
+            address = self._plain(cell.inputs["ADDR"])
+            value = replace(address, text=f"{self._names.of(cell.parameters['MEMID'])}[{address.text}]")
+        else:
+            assert cell.kind == "buffer", f"no Verilog for {cell.kind}"
+            value = self._values.value(cell.inputs["A"])
+        yield f"assign {self._names.of(cell.wire)} = {_used(value, reads)};"
+
+    def _process(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
+        """A signal gets its value in one step, at the end of the block.
+
+        The value before that of an ``if`` would be seen outside for a moment. Where bits of two vectors depend on one
+        another in turn, though none on itself, an event-driven simulator (Icarus Verilog) then never comes to rest.
+        """
+        if cell.wire in self._states:
+            return
+        name = self._names.of(cell.wire)
+        local = self._names.unique(f"{name}_value")
+        yield "always_comb begin"
+        yield f"  reg {range_text(self._widths[cell.wire])}{local};"
+        yield from self._steps(cell, f"{local}{{}} =", self._whole, reads)
+        yield f"  {name} = {local};"
+        yield "end"
+        assert reads, f"{self._circuit.name}: nothing changes {name}, and Icarus never runs its block"
+
+    def _register(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
+        (next_value,) = wires_of(cell.inputs["D"]) if len(cell.inputs["D"]) == 1 else ("",)
+        yield self._clocked(cell)
+        if self._states.get(next_value) == cell.wire:
+            process = self._drivers[next_value]
+            yield from self._steps(process, f"{self._names.of(cell.wire)}{{}} <=", self._values, reads)
+        else:
+            yield f"  {self._names.of(cell.wire)} <= {_used(self._values.value(cell.inputs['D']), reads)};"
+        yield "end"
+
+    def _clocked(self, cell: Cell) -> str:
+        clock = self._plain(cell.inputs["CLK"]).text
+        assert cell.flag("CLK_POLARITY")
+        return f"always_ff @(posedge {clock}) begin"
+
+    def _read(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
+        if not cell.flag("CLK_ENABLE"):
+            yield from self._assign(cell, reads)
+            return
+        assert not cell.flag("TRANSPARENCY_MASK"), "no Verilog for a transparent port of a memory"
+        row = f"{self._names.of(cell.parameters['MEMID'])}[{_used(self._plain(cell.inputs['ADDR']), reads)}]"
+        yield self._clocked(cell)
+        yield from self._enabled(cell.inputs["EN"], f"{self._names.of(cell.wire)} <= {row};", reads)
+        yield "end"
+
+    def _enabled(self, enable: Bits, line: str, reads: dict[str, None]) -> Iterator[str]:
+        if enable == ("1",):
+            yield f"  {line}"
+        else:
+            yield f"  if ({_used(self._values.condition(enable), reads)})"
+            yield f"    {line}"
+
+    def _write(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
+        enable, data, width = cell.inputs["EN"], cell.inputs["DATA"], width_of(cell.inputs["DATA"])
+        row = f"{self._names.of(cell.parameters['MEMID'])}[{_used(self._plain(cell.inputs['ADDR']), reads)}]"
+        yield self._clocked(cell)
+        bits = [part_of(enable, place, 1) for place in range(width)]
+        starts = [place for place in range(width) if not place or bits[place] != bits[place - 1]]
+        for start, end in zip(starts, [*starts[1:], width], strict=True):
+            part = part_text(Slice("", start, end - start), width)
+            value = _used(self._values.value(part_of(data, start, end - start)), reads)
+            yield from self._enabled(bits[start], f"{row}{part} <= {value};", reads)
+        yield "end"
+
+    def _instance(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
+        numbers = ", ".join(f".{name}({_parameter(value)})" for name, value in cell.parameters.items())
+        yield f"{cell.kind} {f'#({numbers}) ' if numbers else ''}{self._names.of(cell.name)} ("
+        ports = {port: _used(self._plain(bits), reads) for port, bits in cell.inputs.items()}
+        for port, wire in cell.outputs.items():
+            ports[port] = self._names.of(wire) if self._is_read(wire) else ""
+        yield from separated(f"  .{port}({net})" for port, net in ports.items())
+        yield ");"
+
+    # -- steps of a process ---------------------------------------------------------------------------------------
+
+    def _steps(
+        self, cell: Cell, target: str, values: Expressions, reads: dict[str, None], steps: list[Step] | None = None
+    ) -> Iterator[str]:
+        """Lines for ``steps`` of ``cell``, all by default; ``target`` has a place for a range."""
+        state, width = self._states.get(cell.wire), self._widths[cell.wire]
+        for step in cell.steps if steps is None else steps:
+            if isinstance(step, Switch):
+                write = self._choice if all(_is_condition(patterns) for patterns, _ in step.cases) else self._case
+                yield from (f"  {line}" for line in write(cell, step, target, values, reads))
+            elif state is None or step.value != (Slice(state, 0, width),):
+                value = _used(values.value(step.value), reads)
+                yield f"  {target.format(part_text(step.target, width))} {value};"
+
+    def _choice(
+        self, cell: Cell, switch: Switch, target: str, values: Expressions, reads: dict[str, None]
+    ) -> Iterator[str]:
+        """The cases of a ``switch`` that test one bit each."""
+        start = ""
+        for patterns, steps in switch.cases:
+            if patterns:
+                (pattern,) = patterns
+                place = len(pattern) - 1 - max(pattern.find("0"), pattern.find("1"))
+                bit = values.condition(part_of(switch.value, place, 1))
+                condition = _used(bit, reads) if "1" in pattern else f"~{_used(bit, reads, inside=True)}"
+                yield f"{start}if ({condition}) begin"
+            else:
+                yield f"{start}begin"
+            yield from self._steps(cell, target, values, reads, steps)
+            start = "end else "
+        yield "end"
+
+    def _case(
+        self, cell: Cell, switch: Switch, target: str, values: Expressions, reads: dict[str, None]
+    ) -> Iterator[str]:
+        wild = any("-" in pattern for patterns, _ in switch.cases for pattern in patterns)
+        yield f"{'casez' if wild else 'case'} ({_used(values.value(switch.value), reads)})"
+        for patterns, steps in switch.cases:
+            labels = (f"{len(each)}'b{each.replace('-', '?')}" if "-" in each else constant(each) for each in patterns)
+            lines = [*self._steps(cell, target, values, reads, steps)]
+            yield f"  {', '.join(labels) or 'default'}:{'' if lines else ' ;'}"
+            block = len(lines) > 1
+            yield from ["    begin"] if block else []
+            yield from (f"  {line}" for line in lines)
+            yield from ["    end"] if block else []
+        if switch.cases[-1][0]:
+            yield "  default: ;"
+        yield "endcase"
+
+
+_WRITERS = {
+    "process": ModuleWriter._process,
+    "dff": ModuleWriter._register,
+    "memrd_v2": ModuleWriter._read,
+    "memwr_v2": ModuleWriter._write,
+}
+_NAME = re.compile(r"(\w+)(?: = \S+)?;")
+
+
+def _used(found: Expression, reads: dict[str, None], *, inside: bool = False) -> str:
+    """The text of an expression that is written, whose wires are noted in ``reads``."""
+    reads |= dict.fromkeys(found.reads)
+    return found.inside if inside else found.text
+
+
+def _is_condition(patterns: list[str]) -> bool:
+    return not patterns or (len(patterns) == 1 and len(patterns[0].replace("-", "")) == 1)
+
+
+def constant(digits: str) -> str:
+    """Binary ``digits`` as Verilog has them."""
+    return f"{len(digits)}'h{int(digits, 2):x}"
+
+
+def part_text(part: Slice, width: int) -> str:
+    """The range of ``part`` behind a name of a signal of ``width`` bits; nothing for all of it."""
+    if part.width == width:
+        return ""
+    return f"[{part.low}]" if part.width == 1 else f"[{part.low + part.width - 1}:{part.low}]"
+
+
+def _parameter(value: str) -> str:
+    digits = value.partition("'")[2]
+    return constant(digits) if digits and not value.startswith('"') else value

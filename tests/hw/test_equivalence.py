@@ -1,0 +1,81 @@
+"""Written Verilog against Amaranth's RTLIL: Yosys proves each output, register and row of a memory equal.
+
+Inputs are anything. Registers have equal names, so a step of induction does; values at power-on are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pytest
+from equivalence import Texts
+from scenarios import SCENARIOS, Scenario
+from test_written import Chosen, Counting, Crossed
+
+from hw.fabric import elaborate
+from hw.verilog.expressions import BINARY
+
+ONE_OF_EACH = list({scenario.operator: scenario for scenario in SCENARIOS}.values())
+
+
+def texts_of(scenarios: Iterable[Scenario]) -> Texts:
+    texts = Texts()
+    for scenario in scenarios:
+        for each in elaborate(scenario.lowered()[0], probes=False).structure.instances:
+            texts.add(each.component)
+    texts.add_children()
+    return texts
+
+
+def test_modules_are_what_amaranth_converts() -> None:
+    """The smallest of each kind that a scenario of each operator has: units, functions, memories, links, what is below
+    them."""
+    texts = texts_of(ONE_OF_EACH)
+    smallest = dict[str, str]()
+    for name in sorted(texts.rtlil, key=lambda each: -len(texts.rtlil[each])):
+        smallest[re.split(r"_?\d", name)[0]] = name
+    assert len(smallest) >= 25
+    assert texts.refuted(smallest.values()) == {}
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("part", range(16))
+def test_modules_of_all_scenarios_are(part: int) -> None:
+    texts = texts_of(SCENARIOS)
+    assert texts.refuted(sorted(texts.rtlil)[part::16]) == {}
+
+
+MUTANTS = {
+    "a condition": ("if (~a[0] & b[1])", "if (~a[0] | b[1])"),
+    "a part": ("a_plus_b[3:0] == b", "a_plus_b[4:1] == b"),
+    "a width": ("wire [4:0] a_plus_b", "wire [2:0] a_plus_b"),
+    "a constant": ("4'h0 : (count + 1'h1)", "4'h1 : (count + 1'h1)"),
+    "an order": ("a_plus_b[3:0] >> count", "count >> a_plus_b[3:0]"),
+    "a value at power-on": ("count = 4'h0", "count = 4'h1"),
+    "a reset": ("if (rst)", "if (1'h0)"),
+}
+
+
+@pytest.mark.parametrize("what", MUTANTS)
+def test_another_text_is_refuted(what: str) -> None:
+    texts, (old, new) = Texts(), MUTANTS[what]
+    texts.add(Counting(), "counting")
+    assert old in texts.verilog["counting"]
+    said = texts.said("counting", texts.verilog["counting"].replace(old, new))
+    assert ("unproven" in said) != ("other values at power-on" in said)
+
+
+def test_a_rewriting_that_is_wrong_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums are written as differences."""
+    samples = {"counting": Counting, "crossed": Crossed, "chosen": Chosen}
+
+    def refuted() -> set[str]:
+        texts = Texts()
+        for name, sample in samples.items():
+            texts.add(sample(), name)
+        return {*texts.refuted(samples)}
+
+    assert refuted() == set()
+    monkeypatch.setitem(BINARY, "add", "-")
+    assert refuted() == {"counting"}

@@ -105,7 +105,7 @@ def accessed(node: Node) -> Access | None:
 
 
 def accesses(nodes: Iterable[Node], *, writes: bool) -> Iterator[tuple[Node, Access]]:
-    """Those of ``nodes`` that read off-chip memory, or that write it, each with its access."""
+    """Operators of ``nodes`` that read off-chip memory, or that write it, each with its access."""
     for node in nodes:
         access = node.operator.writes(node) if writes else node.operator.reads(node)
         if access is not None:

@@ -23,6 +23,7 @@ from step.firing.words import side_by_side
 from step.functions.elementwise import Add
 from step.functions.select import SelectAll
 from step.language.dtypes import INT8
+from step.language.loops import Stops
 from step.language.types import Tile, Tuple
 
 HEAD = """\
@@ -197,3 +198,33 @@ def test_control_that_is_gathered_takes_its_time(tmp_path: Path) -> None:
         f"{tmp_path}/odd.py:16: no hardware can be made of a value put in output 0 by a firing that does not compute; "
         "its words pass in the cycles behind the firing: return COMPUTES"
     )
+
+
+COUNTS = """\
+x = need(self.inputs[0]); room(self.outputs[0]); take(self.inputs[0])
+put(self.outputs[0], Token(x.value, self.table[self.index], x.rank, x.done))
+last = self.index == len(self.table) - 1
+"""
+GOES = "it goes from 0 to the last one, by one, and begins again or stays"
+
+
+@cases(
+    ("self.index = 1 if last else self.index + 1", "self.index for 6 entries", GOES),
+    ("self.index = 0 if last or x.done else self.index + 1", "self.index for 6 entries", GOES),
+    ("self.index = 0 if last or self.more[self.index] else self.index + 1",
+     "self.more[self.index]", "a state word of its own goes through what it lists"),
+)  # fmt: skip
+def test_a_counter(change: str, what: str, hint: str, tmp_path: Path) -> None:
+    head = HEAD.replace("table: tuple", "more: tuple[int, ...]; table: tuple")
+    text = head + "".join(f"        {line}\n" for line in (COUNTS + change).split("\n"))
+    made = machine(tmp_path / "odd.py", text)
+    line = 1 + next(at for at, each in enumerate(text.split("\n")) if change in each)
+    given = {"table": Stops((2, 3), 2), "more": Stops((3, 2), 2)}
+    with raising(HardwareError, f"{tmp_path}/odd.py:{line}: no hardware can be made of {what}; {hint}"):
+        assert Translated.of(Declared(made, given), (STREAM,), (STREAM,)).execution
+
+
+def test_a_counter_begins_again_or_stays(tmp_path: Path) -> None:
+    for change in ("self.index = 0 if last else self.index + 1", "if not last:\n    self.index += 1"):
+        made = odd(tmp_path, COUNTS + change)
+        assert Translated.of(Declared(made, {"table": Stops((2, 3), 2)}), (STREAM,), (STREAM,)).execution

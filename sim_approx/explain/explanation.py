@@ -96,7 +96,7 @@ def explain(
         program,
         result,
         path,
-        accounts(fabric, record, ending.activities),
+        accounts(fabric, record, result),
         usage(program, fabric, record, result),
         what_if(program.graph, prepared.data, simulation, record, path, settings) if changes else [],
         advised,

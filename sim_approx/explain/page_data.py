@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,25 +70,26 @@ def _path(found: Explanation) -> list[Any]:
 
 
 def _operators(found: Explanation) -> list[Any]:
-    """By part: its name, how many there are, cycles busy, starved, blocked and finished of one on average, and those
-    of the busiest one, on whom they starved, and by whom they were blocked."""
+    """By part its `_operator`, and those of all that it stands for."""
     rows = []
     for part, names in members(found.parts).items():
-        inner = [_operator(found, name) for name in names if name in found.accounts]
-        if len(inner) == 1:
-            rows.append([*inner[0], []])
-        elif inner:
-            means = [round(sum(row[place] for row in inner) / len(inner)) for place in range(2, 6)]
-            of = summed(found, names, found.parts)
-            most = max(row[2] for row in inner)
-            rows.append([part, len(inner), *means, most, _names(of.starved), _names(of.blocked), inner])
+        there = [name for name in names if name in found.accounts]
+        alone = [_operator(found, name, [name], {}) for name in there]
+        if len(there) == 1:
+            rows.append([*alone[0], []])
+        elif there:
+            rows.append([*_operator(found, part, there, found.parts), alone])
     return rows
 
 
-def _operator(found: Explanation, name: str) -> list[Any]:
-    each = found.accounts[name]
+def _operator(found: Explanation, title: str, names: Sequence[str], parts: Mapping[str, str]) -> list[Any]:
+    """The title, how many there are, cycles busy, starved, blocked and finished of one on average, and those of the
+    busiest one, on whom they starved, and by whom they were blocked."""
+    each = summed(found, names, parts)
     spent = (each.busy, each.starved.total(), each.blocked.total(), each.finished)
-    return [name, 1, *spent, each.busy, _names(each.starved), _names(each.blocked)]
+    most = max(found.accounts[name].busy for name in names)
+    means = [round(cycles / len(names)) for cycles in spent]
+    return [title, len(names), *means, most, _names(each.starved), _names(each.blocked)]
 
 
 def _names(cycles: Counter[str]) -> str:
@@ -98,8 +100,7 @@ def _channels(found: Explanation) -> list[Any]:
     """By channel of the same parts: name, how many there are, tokens, the highest peak, its capacity, the share of the
     link that was used, and how long each number of tokens was in it."""
     assert found.result.events is not None
-    folded: dict[str, list[list[Any]]] = {}
-    levels: dict[str, list[np.ndarray]] = {}
+    folded: dict[str, list[tuple[list[Any], np.ndarray]]] = {}
     for each in found.simulation.fabric.netlist.channels:
         channel, name = found.result.channels[each.name], each.name
         owner = name if name in found.parts else name.rpartition(".")[0]
@@ -107,22 +108,22 @@ def _channels(found: Explanation) -> list[Any]:
         consumer = found.parts.get(each.consumer[0], each.consumer[0])
         key = f"{part if part != owner else name} -> {consumer}"
         held = _levels(found.result.events[name], channel.capacity, found.cycles)
-        full = f"{name} -> {each.consumer[0]}"
-        row = [full, 1, channel.tokens, channel.peak, channel.capacity, round(found.usage.links[name], 4)]
-        folded.setdefault(key, []).append([*row, _histogram(held)])
-        levels.setdefault(key, []).append(held)
+        numbers = [channel.tokens, channel.peak, channel.capacity, round(found.usage.links[name], 4)]
+        row = [f"{name} -> {each.consumer[0]}", 1, *numbers, _histogram(held)]
+        folded.setdefault(key, []).append((row, held))
     rows = []
-    for key, inner in folded.items():
+    for key, those in folded.items():
+        inner = [row for row, _ in those]
         if len(inner) == 1:
             rows.append([*inner[0], []])
             continue
-        tokens = round(sum(row[2] for row in inner) / len(inner))
-        used = round(sum(row[5] for row in inner) / len(inner), 4)
-        peak, capacity = max(row[3] for row in inner), max(row[4] for row in inner)
-        together = np.zeros(max(map(len, levels[key])))
-        for held in levels[key]:
+        tokens, peaks, capacities, used = ([row[place] for row in inner] for place in range(2, 6))
+        together = np.zeros(max(len(held) for _, held in those))
+        for _, held in those:
             together[: len(held)] += held
-        rows.append([key, len(inner), tokens, peak, capacity, used, _histogram(together), inner])
+        count = len(inner)
+        numbers = [round(sum(tokens) / count), max(peaks), max(capacities), round(sum(used) / count, 4)]
+        rows.append([key, count, *numbers, _histogram(together), inner])
     return rows
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from sim_approx.engine.record import NOBODY, RunRecord
 from sim_approx.explain.causes import BANKS, Causes
 from sim_approx.placing.site import PlacedFabric
-from step.firing.machine import Machine
-from step.running.result import Activity
+from step.running.result import Activity, RunResult
 
 
 @dataclass(frozen=True)
@@ -30,12 +29,11 @@ class Account:
     blocked: Counter[str] = field(default_factory=Counter)
 
 
-def accounts(fabric: PlacedFabric, record: RunRecord, activities: dict[Machine, list[int]]) -> dict[str, Account]:
-    """By operator, what became of its cycles, of which ``activities`` are the sums."""
+def accounts(fabric: PlacedFabric, record: RunRecord, result: RunResult) -> dict[str, Account]:
+    """By operator, what became of its cycles, of which the ``result`` has the sums."""
     found, whom = {}, _Whom(fabric, record)
     for name, machine in fabric.units.items():
-        counted = activities[machine]
-        account = found[name] = Account(counted[Activity.BUSY], counted[Activity.FINISHED])
+        account = found[name] = Account(result.operators[name].busy, result.operators[name].finished)
         for activity, other, cycles in whom.awaited_by(machine.order):
             (account.starved if activity == Activity.STARVED else account.blocked)[other] += cycles
     return found

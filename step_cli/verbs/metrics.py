@@ -39,15 +39,12 @@ def command(
     found = metrics_of(prepared, accounting)
     if energies is not None and not energy:
         raise InputError("--energies has no effect without --energy")
-    shown = {**found.items(), **(_energy_metrics(found, energies) if energy else {})}
-    used = {str(each) for value in shown.values() for each in value.free_symbols}
+    used = {str(each) for value in _rows(found, energy, energies).values() for each in value.free_symbols}
     symbols = [name for name in opened.graph.symbols if name in used]
     if values:
         found = found.bind(values)
     warn([*prepared.doubts, *([] if found.doubt is None else [found.doubt])])
-    rows = {**found.items(), "intensity": found.intensity, "useful_intensity": found.useful_intensity}
-    if energy:
-        rows |= _energy_metrics(found, energies)
+    rows = _rows(found, energy, energies)
     taken = parts_of(prepared.netlist) if fabric else []
     if fabric:
         with needing("--fabric", "rtl"):
@@ -77,10 +74,13 @@ def _texts(title: str, rows: dict[str, sympy.Expr], symbols: list[str], units: d
     talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
 
 
-def _energy_metrics(found: Metrics, energies: Path | None) -> dict[str, sympy.Expr]:
-    """The parts of the energy and their sum."""
-    energy = found.energy_by(energies)
-    return {**{f"energy.{part}": value for part, value in energy.parts.items()}, "energy": energy.total}
+def _rows(found: Metrics, energy: bool, energies: Path | None) -> dict[str, sympy.Expr]:
+    """The metrics with the intensities and, if it is asked for, the parts of the energy and their sum."""
+    rows = {**found.items(), "intensity": found.intensity, "useful_intensity": found.useful_intensity}
+    if energy:
+        taken = found.energy_by(energies)
+        rows |= {**{f"energy.{part}": value for part, value in taken.parts.items()}, "energy": taken.total}
+    return rows
 
 
 def _plain(value: sympy.Expr) -> int | float | str:

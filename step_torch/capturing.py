@@ -38,7 +38,7 @@ from step_torch.layers import is_complex, kinds_of, name_of, tables, turning
 from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references, results_of
-from step_torch.states import Past, first_states, kept_behind, unscaled
+from step_torch.states import Past, begun, first_states, kept_behind, unscaled
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 
@@ -147,6 +147,7 @@ def _texts(model: Any, prompts: Sequence[Sequence[int]], room: int) -> dict[str,
     """Tokens that ``model`` writes behind ``prompts``, and the margin of the score of each."""
     arrays = dict[str, np.ndarray]()
     for number, prompt in enumerate(prompts):
+        begun(model)
         made = model.generate(
             torch.tensor([list(prompt)]), max_new_tokens=room + 1 - len(prompt), do_sample=False, eos_token_id=None,
             pad_token_id=0, output_logits=True, return_dict_in_generate=True,
@@ -233,7 +234,7 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         ) from error
     except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
         found = _FRAME.search(str(error))
-        line = f" at {found[1]}:{found[2]}" if found else ""
+        line = f" at {SITE.sub('', found[1])}:{found[2]}" if found else ""
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
     program = program.run_decompositions(decompositions())
     if isinstance(module, Decoding):

@@ -10,7 +10,7 @@ QUANTIZED = ("torch.ao.", "torchao.", "bitsandbytes.")
 
 HEAD = "\nIt has what a capture can not do:"
 
-_STATE = re.compile(r"LightningAttention|RecurrentGemmaRecurrentBlock|xLSTM")
+_STATE = re.compile(r"LightningAttention|xLSTM")
 
 
 def lacking(model: Any) -> list[str]:

@@ -93,9 +93,12 @@ def _copies(nodes: Nodes) -> set[str]:
 
 def _parts(nodes: Nodes, path: object) -> tuple[list[list[TorchNode]], list[TorchNode], list[TorchNode]]:
     """The nodes of each layer, and the others, before and behind the begin of the first one."""
-    groups, outside = dict[int, list[TorchNode]](), list[tuple[int, TorchNode]]()
+    groups, outside, made = dict[int, list[TorchNode]](), list[tuple[int, TorchNode]](), dict[str, str]()
     for place, node in enumerate(nodes.nodes):
         found = _LAYER.findall(node.place.module)
+        if not found and node.name in nodes.outputs[1:]:  # a view of a state, which torch makes behind all layers
+            found = [made[each] for each in node.reads if each in made]
+        made.update(dict.fromkeys(node.results, *found[-1:]) if found else {})
         if not found:
             outside.append((place, node))
         elif node.results and not node.op.startswith("_operator."):  # it is no check of torch's own, nor of extents

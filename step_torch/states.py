@@ -11,10 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from step_torch.lacking import layers_of
+
 Kept = Mapping[tuple[int, str], Tensor]
 """What layers keep, by their numbers and its names: keys and values, to which rows are added, then what is replaced."""
 
 ROWS = ("keys", "values")
+
+OWN = ("conv1d_state", "recurrent_states")
+"""States that modules of RecurrentGemma have as attributes, beside the cache."""
 
 
 class Past:
@@ -46,11 +51,14 @@ class Past:
 
     @contextmanager
     def within(self, layers: nn.Module) -> Iterator[None]:
-        """Latent rows of ``layers`` become keys and values behind those that are there, meanwhile."""
+        """Latent rows of ``layers`` become keys and values behind those that are there, and their own states are these,
+        meanwhile."""
         self._latent = latent_of(layers) if self._kept else {}
-        latent = self._latent.items()
-        with instead([(each, "expand_kv", partial(self._expanded, each.expand_kv, layer)) for layer, each in latent]):
+        own = {key: each for key, each in owners_in(layers).items() if key in self._kept}
+        latent = [(each, "expand_kv", partial(self._expanded, each.expand_kv, at)) for at, each in self._latent.items()]
+        with instead([*latent, *((each, key[1], self._kept[key]) for key, each in own.items())]):
             yield
+            self._kept.update((key, getattr(each, key[1])) for key, each in own.items())
 
     def _expanded(self, expand: Any, layer: int, *latent: Tensor) -> tuple[Tensor, Tensor]:
         keys, values = expand(*latent)
@@ -114,7 +122,7 @@ class _OfLayers:
 @contextmanager
 def instead(entries: Sequence[tuple[Any, str, Any]]) -> Iterator[None]:
     """Objects have these entries by their names meanwhile, whatever their own are."""
-    before = [(vars(each), name, vars(each).get(name)) for each, name, _ in entries]
+    before = [(vars(each), name, {name: vars(each)[name]} if name in vars(each) else {}) for each, name, _ in entries]
     for each, name, entry in entries:
         vars(each)[name] = entry
     try:
@@ -122,7 +130,7 @@ def instead(entries: Sequence[tuple[Any, str, Any]]) -> Iterator[None]:
     finally:
         for own, name, entry in before:
             own.pop(name)
-            own.update({} if entry is None else {name: entry})
+            own.update(entry)
 
 
 RWKV = "state"
@@ -132,6 +140,20 @@ RWKV = "state"
 def latent_of(layers: nn.Module) -> dict[int, Any]:
     """The modules that make keys and values of latent rows, by the numbers of their layers."""
     return {each.layer_idx: each for each in layers.modules() if hasattr(each, "expand_kv")}
+
+
+def owners_in(layers: Any) -> dict[tuple[int, str], nn.Module]:
+    """The modules that have states as attributes, by the numbers of their layers and the names of these."""
+    modules = ((number, each) for number, layer in enumerate(layers) for each in layer.modules())
+    return {(number, name): each for number, each in modules for name in OWN if name in vars(each)}
+
+
+def begun(model: Any) -> dict[tuple[int, str], nn.Module]:
+    """The same of a ``model``, which keeps nothing of a text before."""
+    own = owners_in(layers_of(model))
+    for (_, name), each in own.items():
+        setattr(each, name, None)
+    return own
 
 
 def cache_name(model: Any) -> str:
@@ -170,11 +192,13 @@ def kept_behind(model: Any, tokens: Tensor) -> dict[tuple[int, str], Tensor]:
     for number, layer in enumerate(cache.layers):
         if not isinstance(layer, LinearAttentionCacheLayerMixin):
             cache.layers[number] = DynamicLayer()  # of all rows, where a window keeps some
+    own = begun(model)
     model(tokens, use_cache=True, **{name: cache})
     for number, module in latent_of(model).items():
         layer = cache.layers[number]
         layer.keys, layer.values = module.expand_kv(layer.keys, layer.values)
-    every = ((number, *each) for number, layer in enumerate(cache.layers) for each in _kept(layer))
+    every = [(number, *each) for number, layer in enumerate(cache.layers) for each in _kept(layer)]
+    every += [(*key, getattr(each, key[1])) for key, each in own.items()]
     return {(number, name): each for number, name, each in sorted(every, key=lambda each: each[1] not in ROWS)}
 
 

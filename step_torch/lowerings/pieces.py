@@ -94,6 +94,8 @@ def chosen(at: Importer, x: Any, dim: int, numbers: Sequence[int]) -> Any:
     dim %= len(x.dims)
     if [*numbers] == [*range(sizes(x.dims)[dim])]:
         return x
+    if isinstance(x, Cached) and dim == 1:
+        return x.of_heads(at, [*numbers], chosen(at, x.new, dim, numbers))
     if is_parameter(x):
         shape = sizes(x.dims)
         dims = at.axes(at.name(), (*shape[:dim], len(numbers), *shape[dim + 1 :]))

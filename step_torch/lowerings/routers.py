@@ -36,9 +36,8 @@ AS_IT_IS = tuple(f"step_torch.lowerings.{name}" for name in ("experts", "hits", 
 """Modules that take what was chosen as it is."""
 
 
-CASTS = ("_to_copy", "to", "clone")
+CASTS = ("_to_copy", "clone")
 
-VIEWS = ("view", "reshape", "_unsafe_view")
 
 SCALARS = ("elementwise", "unary", "comparisons")
 """Files of lowerings of functions of single scalars."""
@@ -153,7 +152,7 @@ class Chosen:
             return lowering(at, *args, **options)
         if kind == "unsqueeze" and args[1] in (-1, len(self.dims)) and not self.apart:
             return replace(self, apart=True)
-        if kind in VIEWS and not self.apart:
+        if kind == "view" and not self.apart:
             shape = at.meta.shape
             supported(shape[-1] == self.selection.k, "what a router chose changes its last dimension")
             whole = (*shape[:-1], sizes(self.dims)[-1])
@@ -258,7 +257,7 @@ def _is_positive(at: Importer, given: Any) -> bool:
     makers = {name: node for node in at.nodes.nodes for name in node.results}
     while (node := makers.get(getattr(given, "name", ""))) is not None:
         kind = node.op.split(".")[1]
-        if kind not in (*VIEWS, *CASTS):
+        if kind not in ("view", *CASTS):
             return kind in POSITIVE
         given = node.args[0]
     return False

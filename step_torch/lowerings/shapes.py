@@ -7,6 +7,7 @@ the inner one; axes that are merged in the last dimension become one.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ class Cached:
         """The dimensions of the cache, with more rows."""
         rows = sizes(self.past.dims)[-2] + sizes(self.new.dims)[-2]
         return with_dim(self.past.dims, -2, TensorAxis(f"{self.past.name}_rows", rows))
+
+    def of_heads(self, at: Importer, numbers: list[int], new: Any) -> Cached:
+        """A cache of its own with the heads ``numbers`` of this one, of which the ``new`` rows are."""
+        dims = with_dim(self.past.dims, 1, TensorAxis(at.name("heads"), len(numbers)))
+        return Cached(self.past.formed(at.name("heads"), lambda data: data.take(numbers, 1), dims), new)
 
     def value(self, at: Importer) -> Value:
         """All of its rows; attention reads it in another way."""
@@ -66,10 +72,12 @@ def expand(at: Importer, x: Any, shape: list[int]) -> Any:
 @lowers("aten.repeat.default")
 def repeat(at: Importer, x: Any, repeats: list[int]) -> Any:
     """All of a tensor again and again along its dimensions."""
+    if isinstance(x, Cached) and [*repeats[:1], *repeats[2:]] == [1, 1, 1]:
+        return x.of_heads(at, [*range(sizes(x.dims)[1])] * repeats[1], repeat(at, x.new, repeats))
     shape = (1,) * (len(repeats) - len(x.dims)) + sizes(x.dims)
     apart = in_shape(at, x, tuple(each for extent in shape for each in (1, extent)))
-    pairs = zip(repeats, shape, strict=True)
-    return in_shape(at, spread(at, apart, tuple(each for pair in pairs for each in pair)), at.meta.shape)
+    pairs = [*zip(repeats, shape, strict=True)]
+    return in_shape(at, spread(at, apart, tuple(chain(*pairs))), tuple(count * extent for count, extent in pairs))
 
 
 def spread(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:

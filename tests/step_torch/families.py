@@ -22,16 +22,26 @@ FAMILIES: dict[str, tuple[str, dict[str, Any], str, list[str]]] = {
     "Llama4": ("Llama4TextConfig", {**TWO, **ROUTED, "intermediate_size_mlp": 64, "attention_chunk_size": 4},
      "Llama4ForCausalLM does something else at transformers/models/llama4/modeling_llama4.py:",
      []),
-    "RecurrentGemma": ("RecurrentGemmaConfig",
-     {**TWO, "lru_width": 32, "num_hidden_layers": 3},
-     "RecurrentGemmaForCausalLM sees tokens before it in another way than one by one: ",
-     ["recurrent state that is not in the cache: 'model.layers.0.temporal_block' is a RecurrentGemmaRecurrentBlock"]),
+    "Doge": ("DogeConfig", TWO,
+     "DogeForCausalLM does something else at transformers/models/doge/modeling_doge.py:", []),
+    "Dbrx": ("DbrxConfig",
+     {"d_model": 32, "n_heads": 4, "n_layers": 2, "max_seq_len": 64,
+      "ffn_config": {"ffn_hidden_size": 32, "moe_num_experts": 4, "moe_top_k": 2, "hidden_size": 32},
+      "attn_config": {"kv_n_heads": 2, "clip_qkv": 8.0, "rope_theta": 1e4}},
+     "the module decides on data at transformers/models/dbrx/modeling_dbrx.py:", []),
+    "MiniMax": ("MiniMaxConfig",
+     {**TWO, **ROUTED, "block_size": 4, "layer_types": ["linear_attention", "full_attention"]},
+     "MiniMaxForCausalLM can not be captured: in model, at transformers/models/minimax/modeling_minimax.py:",
+     ["recurrent state that is not in the cache: 'model.layers.0.self_attn' is a MiniMaxLightningAttention"]),
 }  # fmt: skip
 """By the names of their classes: the configuration, its sizes, and lines of the error: its begin, and others."""
 
 
 UNEVEN = {"no_rope_layers": [1, 0], "layer_types": ["full_attention"] * 2, "floor_scale": 2, "attn_scale": 0.5}
 WRITING: dict[str, tuple[str, dict[str, Any]]] = {
+    "DiffLlama": ("DiffLlamaConfig", TWO),
+    "GPTNeoXJapanese": ("GPTNeoXJapaneseConfig", {**TWO, "head_dim": 8, "intermediate_multiple_size": 2}),
+    "RecurrentGemma": ("RecurrentGemmaConfig", {**TWO, "lru_width": 32, "num_hidden_layers": 3}),
     "DeepseekV2": ("DeepseekV2Config", {**TWO, **ROUTED, **LATENT}),
     "DeepseekV3": ("DeepseekV3Config", {**TWO, **ROUTED, **LATENT}),
     "Llama4": ("Llama4TextConfig", {**TWO, **ROUTED, "intermediate_size_mlp": 64, **UNEVEN}),

@@ -110,7 +110,7 @@ def test_two_layers_show_the_depths_of_more(options: dict[str, int], tmp_path: P
 
 @pytest.mark.parametrize("name", families.WRITING)
 def test_a_family_that_writes(name: str, tmp_path: Path) -> None:
-    """Latent caches, rotations by complex numbers, and scores that grow with the position."""
+    """Latent caches, some heads of one, states beside it, rotations by complex numbers, scores that grow."""
     agrees(families.model(name, families.WRITING), tmp_path / "model.pt2")
 
 

@@ -190,7 +190,8 @@ class EveryLayer(Sources):
             first, more = (of_heads(each, name) for each, name in zip(flat, ("first", "more"), strict=True))
             turns = Turns(at.graph.feedback(NUMBER, [at.graph.symbol(f"{prefix}next")], name=f"{prefix}next_row"), more)
             numbers = [number, turns.back.stream.buffered(heads + 1)]
-            number = at.graph.reassemble(numbers, first, order="index", name=f"{prefix}turn").flatten(0, 1)
+            number = at.graph.reassemble(numbers, first, order="index", name=f"{prefix}turn")
+            number = number.flatten(0, 1, name=f"{prefix}sequence")
         number = number.assume_shape(length.shape) if number is not self.chunk_number else number
         cache = cache_of(at, self.layers * texts * heads, self.room, number, length, prefix, window)
         cache = replace(cache, turns=turns)

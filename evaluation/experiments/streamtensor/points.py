@@ -101,8 +101,9 @@ ROWS = ("_rows_magnitudes", "_rows_largest", "_rows_scaled", "_rows")
 names."""
 ATTENDING = 128
 """Lanes of the products of attention: as many as a port brings keys for."""
-WAITING = 8
-"""Slots of channels of attention, so that as many heads are on their way to memory and back."""
+WAITING = {"attention": 8, "mul": 12, "quantized_linear_2_biased": 12}
+"""Slots of channels by how their names begin: as many heads are on their way to memory and back, and parts of a row
+wait for the longer way through GELU."""
 
 
 @dataclass(frozen=True)
@@ -161,9 +162,10 @@ def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, P
     plain = program(loaded.first(SHOWING), fabric).graph
     made = program(loaded, replace(fabric, lanes=lanes_of(plain, mapping), links=links_of(plain, mapping)))
     depths = {
-        each.name: max(WAITING, each.depth)
+        each.name: max(slots, each.depth)
         for each in lower(made.graph, made.fabric).channels
-        if each.name.startswith("attention")
+        for start, slots in WAITING.items()
+        if each.name.startswith(start)
     }
     return loaded, replace(made, graph=replace(made.graph, depths={**(made.graph.depths or {}), **depths}))
 

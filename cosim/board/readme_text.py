@@ -16,26 +16,16 @@ def readme_text(
 ) -> str:
     """The README, with the ports, the images and the names of this board."""
     top, board = tables.design.top, tables.design.board
+    kinds = {("axi", True): f"{board.bus.protocol} master", ("axi", False): "AXI4-Lite slave"}
+    kinds |= {("axis", True): "AXI4-Stream out", ("axis", False): "AXI4-Stream in"}
     interfaces = []
     for each in interfaces_of(top):
-        kind = (
-            (f"{board.bus.protocol} master" if each.gives else "AXI4-Lite slave")
-            if each.kind == "axi"
-            else "AXI4-Stream"
-        )
-        if each.kind == "axis":
-            kind += " out" if each.gives else " in"
         data = each.ports.get("WDATA") or each.ports.get("TDATA")
-        interfaces.append((each.name, kind, top.ports[data][1] if data else 0))
+        interfaces.append((each.name, kinds[each.kind, each.gives], top.ports[data][1] if data else 0))
     return filled(
         TEXTS / "README.md.in",
-        **{
-            "top": top.name,
-            "name": tables.name,
-            "program": tables.netlist.graph.name,
-            "core": core,
-            "mhz": megahertz[0],
-        },
+        **{"top": top.name, "name": tables.name, "program": tables.netlist.graph.name},
+        **{"core": core, "mhz": megahertz[0]},
         **{"units": len(tables.netlist.units), "masters": masters_of(board.bus), "why": arrival(tables.netlist)},
         **{"interfaces": interfaces, "board": board, "images": places},
         **{"package": package, "clocks": top.clocks, "megahertz": megahertz, "names": top.names},

@@ -95,6 +95,8 @@ class Board(Bench):
             for name in self.plan["images"]:
                 await self.write(f"base_{name}_low", 0)
         told = await self.interrupted(run)
+        if run["again"]:
+            await self.settings()  # what was written is that of the next run
         if not told:
             await self.write("control", RESET)
         await self.cycles(8)  # until sinks have looked at what they took

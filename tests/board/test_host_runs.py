@@ -122,7 +122,7 @@ def test_two_runs_in_flight_in_simulation(small: tuple[Path, Folder, ModuleType]
     for seed, run in enumerate(runs, 1):
         right(run.wait(), seed)
         assert run.cycles > 100
-    assert [given for what, given, _ in told if what == "control"] == [1, 4] and ("interrupt", 0, 0) in told
+    assert [given for what, given, _ in told if what == "control"] == [2, 1, 4] and ("interrupt", 0, 0) in told
     held, begin = board.hold("x", data(4)["x"]), len(told)
     runs = [board.start({**data(seed), "x": held}) for seed in (5, 6)]
     for seed, run in ((6, runs[1]), (5, runs[0])):  # in another order

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from cosim.synthesis.families.ecp5 import Ecp5
 from cosim.synthesis.measure import measure
 from cosim.synthesis.report import ClockResult, Report
-from hw.units import unit_of
 from step.host.progress import Progress, silent
+from step.lowering.by_operator import CUTS
 from step.lowering.fabric import with_settings
+from step.lowering.feasible import with_cuts
 from step.lowering.limits import MOST_STAGES
 from step.lowering.netlist import Netlist, lower
+from step.lowering.plans import plan_of
 from step.programs.program import Program
 
 AIM = 1.25
@@ -40,8 +42,8 @@ def close(program: Program, family: Ecp5, megahertz: float, progress: Progress =
     ``megahertz``, in the median of all seeds.
 
     Of the channels on a slowest path those with the fewest hops have one more, `MOST_HOPS` at most. Where all have so
-    many, or there is none, and the unit on it has arithmetic, there is one more of `FabricConfig.stages`. First all
-    units are looked at alone, then the whole.
+    many, or there is none, the first unit on it whose arithmetic can be cut more finely is. First all units are looked
+    at alone, then the whole.
 
     Raises as `measure` does.
     """
@@ -74,14 +76,15 @@ def _slow(report: Report, megahertz: float) -> list[tuple[str, ClockResult]]:
 
 def _cure(netlist: Netlist, clock: ClockResult) -> list[str]:
     """Parameters of the fabric with registers in the path of ``clock``; none, where there are none."""
-    fabric, names = netlist.fabric, {f"channel {each.name}": each for each in netlist.channels}
+    names = {f"channel {each.name}": each for each in netlist.channels}
     channels = [names[part] for part in dict.fromkeys(clock.path) if part in names]
     fewest = min((each.hops for each in channels), default=MOST_HOPS)
     if fewest < MOST_HOPS:
         return [f"hops.{each.name}={fewest + 1}" for each in channels if each.hops == fewest]
-    if fabric.stages == MOST_STAGES:
-        return []
-    finer = lower(netlist.graph, replace(fabric, stages=fabric.stages + 1))
-    units = [each for each in netlist.units if each.name in clock.path]
-    before, after = ([getattr(unit_of(each, made), "longest_pause", 0) for each in units] for made in (netlist, finer))
-    return [f"stages={fabric.stages + 1}"] if before != after else []
+    for unit in (each for each in with_cuts(netlist) if each.name in clock.path):
+        own = netlist.at(unit)
+        plans = {stages: plan_of(unit, replace(own, stages=stages)) for stages in range(own.stages, MOST_STAGES + 1)}
+        finer = (stages for stages, plan in plans.items() if plan.latency > plans[own.stages].latency)
+        if (stages := next(finer, None)) is not None:
+            return [f"{CUTS}.{unit.name}={stages}"]
+    return []

@@ -8,20 +8,23 @@ from typing import Annotated, Any
 from step.errors import FabricError
 from step.language.parameters import Within, settled
 from step.language.stream import Hops
+from step.lowering.limits import MOST_STAGES
 
-LANES, LINKS, HOPS = "lanes", "links", "hops"
+LANES, LINKS, CUTS, HOPS = "lanes", "links", "cuts", "hops"
 
 Lanes = Annotated[int, Within(1, 1 << 18, bits=32)]
 LinkBytes = Annotated[int, Within(1, 1 << 16, bits=8, power=True)]
+Stages = Annotated[int, Within(1, MOST_STAGES)]
 
 NUMBERS = {
     LANES: Annotated[int, Within(1, 1 << 18)],
     LINKS: Annotated[int, Within(1, 1 << 16, power=True)],
+    CUTS: Stages,
     HOPS: Hops,
 }
 """Numbers of each kind."""
 
-OWNERS = {LANES: "operator", LINKS: "operator", HOPS: "channel"}
+OWNERS = {LANES: "operator", LINKS: "operator", CUTS: "operator", HOPS: "channel"}
 """By kind, the part of a program that has a number."""
 
 

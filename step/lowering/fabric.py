@@ -14,9 +14,9 @@ from step.language.arguments import Checked
 from step.language.parameters import Within, parameter_types, settle_parameters, settled
 from step.language.stream import Hops
 from step.lowering.bus import BusConfig
-from step.lowering.by_operator import LINKS, OWNERS, ByOperator, Lanes, LinkBytes
+from step.lowering.by_operator import LINKS, OWNERS, ByOperator, Lanes, LinkBytes, Stages
 from step.lowering.dram import preset
-from step.lowering.limits import MOST_BITS, MOST_STAGES, check_names, unknown
+from step.lowering.limits import MOST_BITS, check_names, unknown
 from step.lowering.machines import MACHINES, Card, machine_of
 from step.lowering.off_chip import MemoryConfig
 
@@ -75,6 +75,7 @@ class FabricConfig(metaclass=Checked):
     ``lanes``: lanes of single operators by their name, in the place of both kinds above: ``{"gate": 4}``.
     ``links``: ``link_bytes`` of single operators, of all that they read and send: ``{"gate": 16}``. Buffers have the
     width of the operator that fills them.
+    ``cuts``: ``stages`` of single operators: ``{"quotients": 6}``.
     ``hops``: hops of single channels by their name, over all others: ``{"gate": 3, "x_broadcast.1": 0}``.
     ``machine``: None, or the name of the machine (`step.machines`) that areas are compared with.
     ``mhz``: clock by which cycles are time, stated or measured (``step synth``); with DRAM it is that of
@@ -92,7 +93,7 @@ class FabricConfig(metaclass=Checked):
     dynamic_rows: Annotated[int, Within(1, 1 << 16)] = 64
     matmul_lanes: Lanes = 64
     vector_lanes: Lanes = 16
-    stages: Annotated[int, Within(1, MOST_STAGES)] = 4
+    stages: Stages = 4
     link_bytes: LinkBytes = 64
     channel_depth: Annotated[int, Within(2, MOST_BITS, bits=1)] = 2
     hop: Hops = 0
@@ -106,6 +107,7 @@ class FabricConfig(metaclass=Checked):
     arithmetic: Literal["rtl", "model"] = "rtl"
     lanes: Mapping[str, int] = field(default_factory=dict)
     links: Mapping[str, int] = field(default_factory=dict)
+    cuts: Mapping[str, int] = field(default_factory=dict)
     hops: Mapping[str, int] = field(default_factory=dict)
     machine: str | None = None
     mhz: Clock | None = None
@@ -138,13 +140,13 @@ class FabricConfig(metaclass=Checked):
         return None if self.mhz is None else cycles / (self.mhz * 10**6)
 
     def of(self, operator: str, link_bytes: int) -> FabricConfig:
-        """The fabric with the ``lanes`` of ``operator`` for whatever it does, and words of ``link_bytes``."""
+        """The fabric with the lanes and stages of ``operator`` for whatever it does, and words of ``link_bytes``."""
         matmul, vector = (self.lanes.get(operator, each) for each in (self.matmul_lanes, self.vector_lanes))
-        own = matmul, vector, link_bytes
+        own = matmul, vector, self.cuts.get(operator, self.stages), link_bytes
         if own not in self._made:
-            self._made[own] = replace(
-                self, lanes={}, links={}, hops={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link_bytes
-            )
+            names = "matmul_lanes", "vector_lanes", "stages", "link_bytes"
+            made: dict[str, Any] = {**{kind: {} for kind in OWN}, **dict(zip(names, own, strict=True))}
+            self._made[own] = replace(self, **made)
         return self._made[own]
 
     @classmethod
@@ -159,8 +161,8 @@ class FabricConfig(metaclass=Checked):
         return cls(**{"memory": found.at(megahertz), "machine": found.name, **others})
 
     @cached_property
-    def _made(self) -> dict[tuple[int, int, int], FabricConfig]:
-        """Fabrics of `of`, one for all operators with the same lanes and links: to check their fields takes long."""
+    def _made(self) -> dict[tuple[int, ...], FabricConfig]:
+        """Fabrics of `of`, one for all operators with the same numbers: to check their fields takes long."""
         return {}
 
     def to_json(self) -> dict[str, Any]:

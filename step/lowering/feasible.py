@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
@@ -10,8 +11,9 @@ from step.language.dims import element_count
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.board import board_of
-from step.lowering.by_operator import LANES, LINKS
+from step.lowering.by_operator import CUTS, LANES, LINKS
 from step.lowering.fabric import FabricConfig
+from step.lowering.limits import MOST_STAGES
 from step.lowering.links import data_words
 from step.lowering.memory import Share, scratchpads
 from step.lowering.netlist import Netlist, derived
@@ -35,6 +37,8 @@ def check_feasible(netlist: Netlist) -> None:
         _check_lanes(name, lanes, netlist)
     for name, link in netlist.fabric.links.items():
         _check_links(name, link, netlist)
+    for name, stages in netlist.fabric.cuts.items():
+        _check_cuts(name, stages, netlist)
     if netlist.fabric.memory.bus is not None:
         board_of(netlist, netlist.fabric.memory.bus)
     for node in netlist.units:
@@ -111,6 +115,31 @@ def _check_links(name: str, link: int, netlist: Netlist) -> None:
         f"{node.describe()}: its words are as wide as those of {owner.name!r}, so {setting} has no meaning; "
         f"give links.{owner.name}"
     )
+
+
+def _check_cuts(name: str, stages: int, netlist: Netlist) -> None:
+    """Stages are given to operators that are there, and whose arithmetic has some."""
+    nodes, having = netlist.graph.nodes, with_cuts(netlist)
+    if name not in nodes:
+        raise _nobody(f"cuts.{name}={stages}", CUTS, name, having)
+    if nodes[name] not in having:
+        raise FabricError(
+            f"{nodes[name].describe()}: it has no arithmetic that is cut into stages, so cuts.{name}={stages} has no "
+            "meaning"
+        )
+
+
+@derived
+def with_cuts(netlist: Netlist) -> list[Node]:
+    """The operators whose arithmetic is cut more or less finely."""
+    return [node for node in netlist.units if _is_cut(node, netlist.at(node))]
+
+
+def _is_cut(node: Node, fabric: FabricConfig) -> bool:
+    if node.operator.function is None:
+        return False
+    coarse, fine = (plan_of(node, replace(fabric, stages=each)).latency for each in (1, MOST_STAGES))
+    return coarse != fine
 
 
 @derived

@@ -123,9 +123,10 @@ class Netlist:
         return {unit.name: own.get(self.owner(unit).name, link) if own else link for unit in self.units}
 
     def at(self, node: Node) -> FabricConfig:
-        """The fabric as the unit ``node`` has it, with its own lanes and links."""
+        """The fabric as the unit ``node`` has it, with its own lanes, links and stages."""
         fabric = self.fabric
-        return fabric.of(node.name, self.links[node.name]) if fabric.lanes or fabric.links else fabric
+        own = fabric.lanes or fabric.links or fabric.cuts
+        return fabric.of(node.name, self.links[node.name]) if own else fabric
 
     def widths(self, channel: Channel) -> tuple[int, int]:
         """Bytes of the words of ``channel`` as they are written, and as they are read."""

@@ -145,7 +145,10 @@ KNOWN = (
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, hop, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
-ALL = f"{KNOWN}, memory, machine, mhz, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR, hops.CHANNEL"
+ALL = (
+    f"{KNOWN}, memory, machine, mhz, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR, cuts.OPERATOR, "
+    "hops.CHANNEL"
+)
 
 
 def test_a_short_name_of_a_setting_works_with_a_hint(step: Step) -> None:
@@ -185,6 +188,7 @@ SETTINGS = [
     ("lanes.y=1000000", "lanes.y must be at most 262,144, not 1,000,000"),
     ("links.y=0", "links.y must be an integer >= 1, not 0"),
     ("links.y=12", "links.y must be a power of two, not 12"),
+    ("cuts.y=9", "cuts.y must be at most 8, not 9"),
     ("fabric.links.y=131072", "links.y must be at most 65,536, not 131,072"),
     ("matmul_lane=4", f"fabric has no parameter 'matmul_lane'; did you mean 'matmul_lanes'? it has {ALL}"),
     ("memory.bandwidth=100",

@@ -55,16 +55,16 @@ def test_channels_get_hops_and_arithmetic_stages(monkeypatch: pytest.MonkeyPatch
     """First the unit alone, then the whole; a path through a channel has a hop there, one of arithmetic a stage."""
 
     def unit(fabric: FabricConfig) -> tuple[float, tuple[str, ...]]:
-        return 80.0 + 10 * fabric.stages, ("exp",)
+        return 80.0 + 10 * fabric.cuts.get("exp", 4), ("exp",)
 
     def whole(fabric: FabricConfig) -> tuple[float, tuple[str, ...]]:
         return 100.0 + 20 * min(fabric.hops.get("x", 0), fabric.hops.get("exp", 0)), ("channel x", "exp", "channel exp")
 
     clocked(monkeypatch, unit, whole)
     found = close(chain(), Ecp5(), 125)
-    assert found.missed is None and found.program.fabric == FabricConfig(stages=5, hops={"x": 2, "exp": 2})
+    assert found.missed is None and found.program.fabric == FabricConfig(cuts={"exp": 5}, hops={"x": 2, "exp": 2})
     assert found.changed == (
-        "stages=5: exp has 120.0 of 125 MHz, from first to last",
+        "cuts.exp=5: exp has 120.0 of 125 MHz, from first to last",
         "hops.x=1: chain has 100.0 of 125 MHz, from first to last",
         "hops.exp=1: chain has 100.0 of 125 MHz, from first to last",
         "hops.x=2: chain has 120.0 of 125 MHz, from first to last",
@@ -78,7 +78,7 @@ def test_a_path_that_nothing_cuts_is_told(path: tuple[str, ...], monkeypatch: py
     clocked(monkeypatch, lambda fabric: (200.0, ()), lambda fabric: (90.0, path))
     found = close(chain(), Ecp5(), 100)
     assert found.missed == "chain has 90.0 of 100 MHz, from first to last"
-    assert found.program.fabric.stages == (6 if "exp" in path else 4)
+    assert found.program.fabric.cuts == ({"exp": 6} if "exp" in path else {})
     assert found.program.fabric.hops == ({"x": 2} if "channel x" in path else {})
 
 

@@ -251,7 +251,7 @@ GENERATED = [
     (lambda g: g.graph.turns(10**30), f"a selector must have at most 65,536 targets, not {10**30:,}"),
 ]  # fmt: skip
 
-FABRIC = "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, hop, block_ram_words, outstanding, scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, memory, arithmetic, lanes, links, hops, machine, mhz"  # noqa: E501
+FABRIC = "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, hop, block_ram_words, outstanding, scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, memory, arithmetic, lanes, links, cuts, hops, machine, mhz"  # noqa: E501
 MEMORY = "beat_bytes, channels, interval, latency, interleave, dram, bus"
 HBM2 = PRESETS["hbm2"].dram
 assert HBM2 is not None
@@ -262,7 +262,7 @@ FABRICS = [
     (lambda g: FabricConfig(links={"gate": 24}), "links.gate must be a power of two, not 24"),
     (lambda g: FabricConfig(lanes=4), "lanes must be an object of numbers by the names of operators, not 4"),
     (lambda g: FabricConfig(stage=4), f"FabricConfig has no parameter 'stage'; did you mean 'stages'? it has {FABRIC}"),
-    (lambda g: FabricConfig(*range(1, 22)), "FabricConfig takes 20 arguments without a name, not 21"),
+    (lambda g: FabricConfig(*range(1, 23)), "FabricConfig takes 21 arguments without a name, not 22"),
     (lambda g: FabricConfig(dynamic_rows=0), "dynamic_rows must be an integer >= 1, not 0"),
     (lambda g: FabricConfig(dynamic_rows=10**9), "dynamic_rows must be at most 65,536, not 1,000,000,000"),
     (lambda g: FabricConfig(stages=True), "stages must be an integer >= 1, not True"),

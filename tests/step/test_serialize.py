@@ -434,7 +434,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      "the shape of 'gone' is assumed, but nobody writes that stream"),
     (lambda d: d["fabric"].update(stage=4), FabricError,
      "fabric has no parameter 'stage'; did you mean 'stages'? "
-     "it has arithmetic, block_ram_words, channel_depth, dynamic_rows, hop, hops, lanes, link_bytes, links, "
+     "it has arithmetic, block_ram_words, channel_depth, cuts, dynamic_rows, hop, hops, lanes, link_bytes, links, "
      "machine, matmul_lanes, memory, mhz, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, "
      "scratchpad_ports, "
      "stages, vector_lanes"),

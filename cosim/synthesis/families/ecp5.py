@@ -123,6 +123,7 @@ class Ecp5(CellFamily[Ecp5Area]):
         arguments = [
             *(f"--{self.device.name}", "--package", PACKAGE, "--speed", self.speed, "--freq", aim, "--seed", seed),
             *("--json", source, "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", "report.json"),
+            "--detailed-timing-report",
         ]
         name = f"placement-{content_key([identity, netlist.name, *arguments])}"
 

@@ -21,7 +21,6 @@ from step.errors import FabricError
 from step.host.amounts import MEGAHERTZ
 from step.lowering.netlist import lower
 from step.programs.files.fitted import FittedFile
-from step.programs.program import Program
 from step.running.backend import run
 from step_cli.console import as_json, show, table, warn, working
 from step_cli.options import Amount, Count, ProgramAndInputs, Written
@@ -57,16 +56,16 @@ def command(
     chosen = _family(family, liberty, options_for(Ecp5))
     if place and not chosen.runs:
         raise click.UsageError(f"--place: {chosen.untimed}")
-    opened = program.load()
     if mhz is not None:
         if not isinstance(chosen, Ecp5) or place is False or quick:
             raise click.UsageError(
                 f"--mhz places on an {Ecp5.name}: leave out --no-place, --estimate and other families"
             )
-        _close(opened, chosen if chosen.target != Ecp5.target else replace(chosen, target=mhz * AIM), mhz, save)
+        _close(program, chosen if chosen.target != Ecp5.target else replace(chosen, target=mhz * AIM), mhz, save)
         return
     if save is not None:
         raise click.UsageError("--save is for the fabric that --mhz finds")
+    opened = program.load()
     lowered = lower(opened.graph, opened.fabric)
     with working() as progress:
         if not quick:
@@ -85,8 +84,9 @@ def command(
             warn([report.misfit])
 
 
-def _close(program: Program, family: Ecp5, megahertz: float, save: Path | None) -> None:
+def _close(given: ProgramAndInputs, family: Ecp5, megahertz: float, save: Path | None) -> None:
     """Find a fabric with this clock, and show and ``save`` it; raises `FabricError` where there is none."""
+    program = given.load()
     with working() as progress:
         found = close(program, family, megahertz, progress)
     before, after = (run(each, "approx").cycles for each in (program, found.program))
@@ -95,7 +95,8 @@ def _close(program: Program, family: Ecp5, megahertz: float, save: Path | None) 
     saved = save if found.missed is None else None
     if saved is not None:
         area = area_of(lower(found.program.graph, found.program.fabric)).rounded()
-        FittedFile.of(program, found.program.fabric, {}, after, area).save(saved)
+        own, (_, depths) = replace(given, fitted=None, settings=()).load(), given.fitting(())
+        FittedFile.of(own, found.program.fabric, depths, after, area).save(saved)
     show({**found.report.to_json(), **plain}, [*found.changed, *_texts(found.report, None), text], saved)
     if found.missed is not None:
         raise FabricError(f"no register is left for the slowest path: {found.missed}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
-from step.programs.program import Program
+from step.programs.files.fitted import FittedFile
+from step.programs.program import Program, load_program
 
 tiny = named("tiny")
 
@@ -80,6 +82,22 @@ def test_a_path_that_nothing_cuts_is_told(path: tuple[str, ...], monkeypatch: py
     assert found.missed == "chain has 90.0 of 100 MHz, from first to last"
     assert found.program.fabric.cuts == ({"exp": 6} if "exp" in path else {})
     assert found.program.fabric.hops == ({"x": 2} if "channel x" in path else {})
+
+
+def test_the_file_has_all_that_the_program_was_given(
+    step: Step, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what another file and ``--set`` say: who reads it needs neither."""
+    clocked(
+        monkeypatch, lambda fabric: (200.0, ()), lambda fabric: (90.0 + 20 * fabric.hops.get("x", 0), ("channel x",))
+    )
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    made = load_program(str(tiny))
+    FittedFile.of(made, replace(made.fabric, link_bytes=16), {"x": 3}, 7, {"lut_sites": 1}).save(before)
+    step("synth", tiny, "--fitted", before, "--set", "fabric.stages=3", "--mhz", "100", "--save", after).ok()
+    found = FittedFile.load(after)
+    assert found.settings == {"fabric.link_bytes": 16, "fabric.stages": 3, "hops.x": 1} and found.depths == {"x": 3}
+    assert f"{found.cycles} cycles" in step("run", tiny, "--backend", "approx", "--fitted", after).ok()
 
 
 @pytest.mark.large

@@ -56,10 +56,7 @@ def measure(
     names = sorted({instance.component.module_name for instance in fabric.structure.instances})
     areas = side_by_side([(name, partial(flow.area, name)) for name in names], "synthesising", progress)
     report = Report.of(fabric, family, dict(zip(names, areas, strict=True)))
-    labels = {each.instance: each.node.name for each in fabric.units}
-    labels |= {each.stem: f"channel {each.edge.name}" for each in fabric.channels}
-    labels |= {each.stem: each.name for each in fabric.scratchpads}
-    designs = [(fabric.structure, labels)] if place and whole and not family.lacks(report.area) else []
+    designs = [(fabric.structure, part_names(fabric))] if place and whole and not family.lacks(report.area) else []
     designs += [(structure, _places(structure)) for structure in around.values()]
     clocks = _clocks(flow, designs, progress)
 
@@ -71,6 +68,13 @@ def measure(
             clock = replace(clock, path=tuple(around_it.get(place, place) for place in clock.path))
         parts.append(replace(each, clock=clock))
     return replace(report, units=tuple(parts), clock=clocks.get(fabric.structure.name))
+
+
+def part_names(fabric: ElaboratedFabric) -> dict[str, str]:
+    """Names of operators, channels and scratchpads by those of their instances."""
+    names = {each.instance: each.node.name for each in fabric.units}
+    names |= {each.stem: f"channel {each.edge.name}" for each in fabric.channels}
+    return names | {each.stem: each.name for each in fabric.scratchpads}
 
 
 def _hops(fabric: ElaboratedFabric) -> dict[str, dict[str, int]]:

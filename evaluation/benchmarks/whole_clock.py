@@ -35,13 +35,16 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 RESULTS = FOLDER / "whole_clock.csv"
 
-COLUMNS = "design", "fabric", "cycles", "sites", "dsp", "block_ram", "seed", "mhz", "path", "ends"
-"""``path``: operators and channels on the slowest path, with the registers at its ``ends``."""
+COLUMNS = "design", "fabric", "cycles", "sites", "dsp", "block_ram", "seed", "mhz", "path", "ends", "late"
+"""``path``: operators and channels on the slowest path, with the registers at its ``ends``; ``late``: the `LATE` parts
+with the most cells that are reached after `PERIOD`, and how many."""
 
 PLAIN, FAST = "plain", "fast"
 
-TARGET = 125
-"""MHz that nextpnr aims at."""
+TARGET, PERIOD = 125, 10
+"""MHz that nextpnr aims at, and the nanoseconds that are wanted."""
+
+LATE = 8
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,11 @@ class Design:
     settings: tuple[str, ...]
 
 
+NEAR_MEMORIES = "scratchpad_ports=1", "scratchpad_bytes=1024", "page_bytes=256", "block_ram_words=64"
+"""Each buffer in a memory of its own, of LUTs: no other one has a say in its place, and no block RAM is read for it."""
+
 DESIGNS = {
-    "softmax": Design("softmax.py", ("hop=1", "cuts.powers=6", "cuts.quotients=6")),
+    "softmax": Design("softmax.py", ("hop=1", "cuts.powers=6", "cuts.quotients=6", "cuts.max=5", *NEAR_MEMORIES)),
     "moe_simple": Design("moe_simple.py", ("hop=1",)),
     "swiglu": Design("swiglu.py", ("hop=1", "cuts.activation=6")),
     "attention": Design(
@@ -89,10 +95,12 @@ def placements(name: str, fabric: str, seeds: int, known: set[str]) -> Iterator[
     for seed in family.runs:
         if seed not in known:
             timing = design.time(seed, stop)
+            late = timing.late(labels, PERIOD).most_common(LATE)
             yield {
                 **{"design": name, "fabric": fabric, "cycles": cycles, "seed": seed, "mhz": timing.mhz},
                 **{"sites": area["comb_sites"], "dsp": area["dsp"], "block_ram": area["block_ram"]},
                 **{"path": " > ".join(timing.path(labels)), "ends": " > ".join(timing.ends)},
+                "late": ", ".join(f"{part or 'status'} {count}" for part, count in late),
             }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from hw.primitives.timing import registered
 from hw.verilog.modules import Parametric
 
 DEEPEST = 300
@@ -21,14 +22,16 @@ class ProgramStatus(Parametric):
 
     ``done``: all of the ``enders`` units whose end is the program's have handled Done. ``fault`` and ``fault_unit``
     are the code and the number of the first unit, in the program's order, of those that met a fault; 0 without one.
+    Units that are ``far`` have registers in front of it, for their codes too.
     """
 
-    def __init__(self, units: int, enders: int) -> None:
-        self._units, self._enders = units, enders
+    def __init__(self, units: int, enders: int, *, far: bool = False) -> None:
+        self._units, self._enders, self._far = units, enders, far
         ports: dict[str, Any] = {f"fault{unit}": In(4) for unit in range(units)}
         ports |= {f"finished{ender}": In(1) for ender in range(enders)}
         ports |= {"done": Out(1), "fault": Out(4), "fault_unit": Out(max(1, (units - 1).bit_length()))}
         super().__init__(ports)
+        self.parameters = {"units": units, "enders": enders, **({"far": True} if far else {})}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -38,6 +41,8 @@ class ProgramStatus(Parametric):
         first = Signal(self._units)  # one bit at most
         m.d.sync += finished.eq(Cat(getattr(self, f"finished{ender}") for ender in range(self._enders)))
         m.d.sync += stopped.eq(Cat(code.any() for code in codes))
+        if self._far:
+            codes = [registered(m, code, f"code{unit}") for unit, code in enumerate(codes)]
         m.d.comb += first.eq(stopped & -stopped)
         m.d.sync += [
             self.done.eq(finished.all()),

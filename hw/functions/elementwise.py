@@ -153,7 +153,11 @@ class MaxLane(ArithmeticLane, of=Max):
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         first, second = numbers(m, name, operands, self.formats)
-        return flushed(m, name, second.nan | (~first.nan & self.second(first, second)), first, second)
+        at: Value = second.nan | (~first.nan & self.second(first, second))
+        if self.stages > 4:
+            at, *later = (delayed(m, each, 1, f"{name}_{what}") for what, each in enumerate((at, *operands)))
+            first, second = numbers(m, f"{name}_later", later, self.formats)
+        return flushed(m, name, at, first, second)
 
     def second(self, first: Number, second: Number) -> Value:
         """Whether it is the second one."""

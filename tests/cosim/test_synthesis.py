@@ -15,7 +15,7 @@ from kept_tools import cold_cache
 
 from cosim.synthesis import flow, measure, tools
 from cosim.synthesis.estimate import Counts, estimate, fabric_metrics
-from cosim.synthesis.families.ecp5 import DEVICES, Device, Ecp5, Ecp5Area
+from cosim.synthesis.families.ecp5 import DEVICES, Device, Ecp5, Ecp5Area, _read_report
 from cosim.synthesis.families.family import Timing
 from cosim.synthesis.jobs import Stop, side_by_side
 from cosim.synthesis.report import ClockResult, Component, Report
@@ -206,6 +206,21 @@ def test_a_path_is_told_in_names_of_operators() -> None:
         "path": ["up"],
         "ends": ["u1_up.a_FF", "u1_up.c"],
     }
+
+
+def test_late_ends_are_counted_by_their_parts() -> None:
+    def end(cell: str, *nanoseconds: float) -> dict[str, object]:
+        return {"cell": cell, "delay": list(nanoseconds)}
+
+    nets = [[end("design.u1_up.a_FF", 7, 9), end("design.u1_up.b_FF", 11)], [end("design.u1_up.a_FF", 1, 12)]]
+    report = {
+        "fmax": {"clk": {"achieved": 80.0}},
+        "critical_paths": [],
+        "detailed_net_timings": [{"endpoints": each} for each in [*nets, [end("line_FF", 13)], [end("c0.x", 9.5)]]],
+    }
+    timing = _read_report(report)
+    assert timing.mhz == 80 and timing.arrivals["design.u1_up.a_FF"] == 12
+    assert timing.late({"u1_up": "up"}, 10) == {"up": 2, "": 1}
 
 
 def test_all_ports_of_a_unit_are_behind_channels_or_pins() -> None:

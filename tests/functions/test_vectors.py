@@ -81,10 +81,13 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
 ]  # fmt: skip
 
 
-@samples(vector=VECTORS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS)
-def test_vector(vector: tuple[Function, tuple[Tile, ...], bool], lanes: int, link: int, gaps: list[int]) -> None:
+@samples(vector=VECTORS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS, stages=[4, 5])
+def test_vector(
+    vector: tuple[Function, tuple[Tile, ...], bool], lanes: int, link: int, gaps: list[int], stages: int
+) -> None:
     function, inputs, reduce = vector
-    Case(function, inputs, FabricConfig(vector_lanes=lanes, link_bytes=link), reduce=reduce).check(9, gaps)
+    fabric = FabricConfig(vector_lanes=lanes, link_bytes=link, stages=stages)
+    Case(function, inputs, fabric, reduce=reduce).check(9, gaps)
 
 
 @samples(lanes=[1, 2, 16], link=[1, 2, 4, 8, 64])
@@ -145,7 +148,7 @@ def random_case(random: np.random.Generator) -> Case:
     """Any function, shapes, formats, lanes and link."""
     rows, cols = (int(each) for each in random.integers(1, 10, 2))
     lanes, link = one_of(random, 1, 2, 3, 4, 5, 8, 16, 100), one_of(random, 1, 2, 4, 8, 16, 32, 64, 4096)
-    fabric = FabricConfig(vector_lanes=lanes, link_bytes=link, stages=one_of(random, 1, 2, 3, 4))
+    fabric = FabricConfig(vector_lanes=lanes, link_bytes=link, stages=one_of(random, 1, 2, 3, 4, 5))
     function, dtypes, reduce = random_function(random, one_of(random, *FORMATS, *FLOATS))
     shapes = [one_of(random, (rows, cols), (1, cols), (rows, 1), (1, 1)) for _ in dtypes]
     shapes[random.integers(len(shapes))] = rows, cols

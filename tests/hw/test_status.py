@@ -45,6 +45,7 @@ def seen(status: ProgramStatus, faults: dict[int, int], finished: set[int]) -> t
 )  # fmt: skip
 def test_the_first_fault_in_the_order_of_the_program(faults: Any, finished: Any, expected: Any) -> None:
     assert seen(ProgramStatus(5, 2), faults, finished) == expected
+    assert seen(ProgramStatus(5, 2, far=True), faults, finished) == expected
 
 
 def test_many_units(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ class Ecp5(CellFamily[Ecp5Area]):
 
 
 def _read_report(report: dict[str, Any]) -> Timing:
-    """The clock, and the slowest path from a register to a register, of nextpnr's ``report``."""
+    """The clock, the slowest path from a register to a register, and all ends of paths, of nextpnr's ``report``."""
     (clock,) = report["fmax"].values()
     paths = (
         each["path"]
@@ -163,4 +163,8 @@ def _read_report(report: dict[str, Any]) -> Timing:
     )
     path: list[dict[str, Any]] = next(paths, [])
     cells = [step[end]["cell"] for step in path for end in ("from", "to")]
-    return Timing(round(clock["achieved"], 2), tuple(cells))
+    ends = (end for net in report.get("detailed_net_timings", ()) for end in net["endpoints"])
+    arrivals = dict[str, float]()
+    for end in ends:
+        arrivals[end["cell"]] = max(end["delay"][-1], arrivals.get(end["cell"], 0))
+    return Timing(round(clock["achieved"], 2), tuple(cells), arrivals)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -22,21 +23,31 @@ NETLIST = "netlist"
 
 @dataclass(frozen=True)
 class Timing:
-    """The clock of a design in MHz, and the cells of the slowest path from register to register."""
+    """The clock of a design in MHz, the cells of the slowest path from register to register, and the nanoseconds that
+    the slowest path to each of the cells takes, where that is known."""
 
     mhz: float
     cells: tuple[str, ...]
+    arrivals: Mapping[str, float] = field(default_factory=dict)
 
     def path(self, names: Mapping[str, str]) -> tuple[str, ...]:
         """Parts on the slowest path, by the ``names`` of the design's instances, each once in a row."""
-        instances = (cell.partition("design.")[2].partition(".")[0] for cell in self.cells)
+        instances = map(_instance, self.cells)
         return tuple(name for name, _ in groupby(filter(None, map(names.get, instances))))
+
+    def late(self, names: Mapping[str, str], nanoseconds: float) -> Counter[str]:
+        """How many cells of each part, by these ``names``, are reached later than that."""
+        return Counter(names.get(_instance(cell), "") for cell, at in self.arrivals.items() if at > nanoseconds)
 
     @property
     def ends(self) -> tuple[str, ...]:
         """The cells at both ends of the path, named after what the Verilog has below the design."""
         ends = *self.cells[:1], *self.cells[-1:]
         return tuple(each.partition("_TRELLIS")[0].removeprefix("design.") for each in ends)
+
+
+def _instance(cell: str) -> str:
+    return cell.partition("design.")[2].partition(".")[0]
 
 
 class CellFamily(ABC, Generic[Found]):

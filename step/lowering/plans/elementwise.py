@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from step.functions.elementwise import Add, Mul, MulAdd, Scale, Sub
+from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.language.dtypes import FP32, DType
 from step.language.function import Function
 from step.language.types import Tile
@@ -14,7 +14,8 @@ from step.lowering.plans.vector import VectorPlan, rounded, rounding, vector_pla
 def plan(function: Function, application: Application) -> VectorPlan:
     """A sum takes `FabricConfig.stages` cycles, a product at most 4 of them, all else one.
 
-    A product of BF16 numbers or of integers takes at most 2, a sum of integers one. Rounding the FP32 result to BF16
+    With five stages and more it is known a cycle before which of two floating point numbers is the larger one. A
+    product of BF16 numbers or of integers takes at most 2, a sum of integers one. Rounding the FP32 result to BF16
     takes one more.
     """
     operands = (application.result, *application.inputs) if application.reduce else application.inputs
@@ -34,6 +35,8 @@ def plan(function: Function, application: Application) -> VectorPlan:
         case MulAdd():
             cycles = _product(formats[:2], stages) + adds
             parts = [product(*formats[:2]), computation("add", *formats)]
+        case Max() | Min():
+            cycles, parts = 1 + (formats[0].is_float and stages > 4), [computation("max", *formats)]
         case _:
             cycles, parts = 1, [computation("max", *formats)]
     computes = *parts, *rounded(application)

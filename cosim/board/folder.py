@@ -19,7 +19,7 @@ from cosim.board.readme_text import readme_text
 from cosim.board.tables import PlacedImage, Tables, tables_of
 from cosim.building.wrappers import write_wrappers
 from cosim.testbench.axi import AXI_MEMORY
-from hw.design.emit import WAIVERS, check_synthesisable
+from hw.design.emit import LINT_RULES, WAIVERS, check_synthesisable
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import DEFAULT, board_design
 from hw.verilog.structure import BenchFiles, core_files, file_list_text
@@ -128,6 +128,7 @@ def _files(
         **rtl,
         waivers: WAIVERS.read_text() + (TEXTS / "board.vlt").read_text(),
         "rtl.f": file_list_text(list(rtl)),
+        **{each.name: each.read_text() for each in LINT_RULES},
         **copied(HERE / "c", "sw"),
         f"sw/{HEADER}": registers_header(design.registers, tables.netlist.fabric),
         f"sw/{name}.h": tables_header(tables),

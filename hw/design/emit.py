@@ -31,7 +31,8 @@ from step.lowering.memory import Region, Share
 from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
-WAIVERS, SLANG = (Path(__file__).with_name(each) for each in ("waivers.vlt", "slang.f"))
+WAIVERS = Path(__file__).with_name("waivers.vlt")
+LINT_RULES = tuple(Path(__file__).with_name(each) for each in ("slang.f", "rules.verible_lint"))
 
 HEAVY = 200_000
 """Characters of Verilog, all instances below counted, from which on a repeated module is worth a build of its own."""
@@ -94,7 +95,7 @@ def emit(
     structures, places = in_regions(fabric.structure)
     files |= {f"regions/{each.name}.sv": f"// Region: part of {top}.\n{top_text(each)}" for each in structures[1:]}
     files[top] = top_text(structures[0])
-    files |= {each.name: each.read_text() for each in (WAIVERS, SLANG)}
+    files |= {each.name: each.read_text() for each in (WAIVERS, *LINT_RULES)}
     cpp = SOURCES if any(module.model for module in modules.values()) else ()
     files |= {source.name: source.read_text() for source in cpp}
     sources = [name for name in files if name.endswith(".sv")]
@@ -201,7 +202,7 @@ def sidecar(
         "fabric": plain_fabric,
         "files": [name for name in files if name.endswith(".sv")],
         "waivers": [name for name in files if name.endswith(".vlt")],
-        "lists": [*LISTS, SLANG.name],
+        "lists": [*LISTS, *(each.name for each in LINT_RULES)],
         "cpp": [name for name in files if name.endswith(".cpp")],
         "hierarchical": list(hierarchical),
         "versions": tool_versions(),

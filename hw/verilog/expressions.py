@@ -126,7 +126,8 @@ class Expressions:
         narrow = sign == "~" and width_of(bits) == 1
         (operand,) = self._put([(bits, _ONE_BIT if narrow else set())], sign)
         signed = cell.flag("A_SIGNED") and sign == "-"
-        text = f"{sign}$signed({operand.text})" if signed else sign + operand.inside
+        inside = f"({operand.text})" if operand.sign else operand.text
+        text = f"{sign}$signed({operand.text})" if signed else sign + inside
         kind = ValueKind.TRUTH if cell.kind.startswith("reduce") else ValueKind.MODULAR
         kind = ValueKind.BIT if narrow else ValueKind.OTHER if signed else kind
         return _made(text, kind, [operand], _joined(_SIGNS[sign], operand.words), sign)

@@ -18,6 +18,9 @@ from hw.verilog.expressions import BINARY
 
 ONE_OF_EACH = list({scenario.operator: scenario for scenario in SCENARIOS}.values())
 
+MOST = 30_000
+"""Characters of RTLIL of a module that is proved in the default suite."""
+
 
 def texts_of(scenarios: Iterable[Scenario]) -> Texts:
     texts = Texts()
@@ -29,14 +32,14 @@ def texts_of(scenarios: Iterable[Scenario]) -> Texts:
 
 
 def test_modules_are_what_amaranth_converts() -> None:
-    """The smallest of each kind that a scenario of each operator has: units, functions, memories, links, what is below
-    them."""
-    texts = texts_of(ONE_OF_EACH)
+    """The smallest of each kind that scenarios of a third of the operators have: units, functions, memories, links."""
+    texts = texts_of(ONE_OF_EACH[::3])
     smallest = dict[str, str]()
     for name in sorted(texts.rtlil, key=lambda each: -len(texts.rtlil[each])):
         smallest[re.split(r"_?\d", name)[0]] = name
-    assert len(smallest) >= 25
-    assert texts.refuted(smallest.values()) == {}
+    chosen = [name for name in smallest.values() if len(texts.rtlil[name]) < MOST]
+    assert len(chosen) >= 25
+    assert texts.refuted(chosen) == {}
 
 
 @pytest.mark.large
@@ -48,10 +51,10 @@ def test_modules_of_all_scenarios_are(part: int) -> None:
 
 MUTANTS = {
     "a condition": ("if (~a[0] & b[1])", "if (~a[0] | b[1])"),
-    "a part": ("a_plus_b[3:0] == b", "a_plus_b[4:1] == b"),
+    "a part": ("total = a_plus_b[3:0]", "total = a_plus_b[4:1]"),
     "a width": ("wire [4:0] a_plus_b", "wire [2:0] a_plus_b"),
     "a constant": ("4'h0 : (count + 1'h1)", "4'h1 : (count + 1'h1)"),
-    "an order": ("a_plus_b[3:0] >> count", "count >> a_plus_b[3:0]"),
+    "an order": ("total >> count", "count >> total"),
     "a value at power-on": ("count = 4'h0", "count = 4'h1"),
     "a reset": ("if (rst)", "if (1'h0)"),
 }

@@ -21,6 +21,7 @@ from step.lowering.netlist import lower
 from step.programs.prepare import prepare
 
 EXAMPLES = Path(step.__file__).parents[1] / "examples"
+EXAMPLE_PROGRAMS = sorted(each.name for each in EXAMPLES.glob("*.py"))
 DECLARED = re.compile(
     r"^ +(?:wire|reg|logic) (?:signed )?(?:\[[^]]+\] )?(\w+)(?: \[[^]]+\])?(?: = \S+)?;$", re.MULTILINE
 )
@@ -96,3 +97,16 @@ def test_large_designs_are_in_regions(monkeypatch: pytest.MonkeyPatch, tmp_path:
     found = sorted(each for text in texts for each in instances.findall(text))
     assert found == sorted(instances.findall(whole.files["fabric_moe_small.sv"])) and len(found) == 75
     assert {each["wires"].partition(".")[0] for each in split.sidecar["channels"] if "." in each["wires"]} == alike
+
+
+@pytest.mark.parametrize("example", EXAMPLE_PROGRAMS)
+def test_verible_finds_nothing(example: str, tmp_path: Path) -> None:
+    """With the rules that are shipped; without them it finds something."""
+    emit(prepare(f"{EXAMPLES}/{example}").netlist, tmp_path, probes=False)
+    files = (tmp_path / "fabric.f").read_text().split()
+    said = [
+        subprocess.run(["verible-verilog-lint", *rules, *files], cwd=tmp_path, capture_output=True, text=True)
+        for rules in (["--rules_config", "rules.verible_lint"], ["--rules", "line-length"])
+    ]
+    assert (said[0].returncode, said[0].stdout + said[0].stderr) == (0, "")
+    assert "[line-length]" in said[1].stdout

@@ -36,8 +36,13 @@ class Counting(wiring.Component):
         m = Module()
         count = Signal(4)
         unread = Signal()
-        total = (self.a + self.b)[:4]
-        m.d.comb += [unread.eq(self.a[1]), self.kept.eq(total >> count), self.wide.eq(total == self.b)]
+        total = Signal(4)
+        m.d.comb += [
+            total.eq(self.a + self.b),
+            unread.eq(self.a[1]),
+            self.kept.eq(total >> count),
+            self.wide.eq(total == self.b),
+        ]
         with m.If(~self.a[0] & self.b[1]):
             m.d.sync += count.eq(Mux(self.a == self.b, 0, count + 1))
         return m
@@ -54,9 +59,11 @@ module counting (
 );
   wire [4:0] a_plus_b;
   reg [3:0] count = 4'h0;
+  wire [3:0] total;
   assign a_plus_b = a + b;
-  assign kept = a_plus_b[3:0] >> count;
-  assign wide = a_plus_b[3:0] == b;
+  assign total = a_plus_b[3:0];
+  assign kept = total >> count;
+  assign wide = total == b;
   always_ff @(posedge clk) begin
     if (~a[0] & b[1]) begin
       count <= (a == b) ? 4'h0 : (count + 1'h1);

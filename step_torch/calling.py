@@ -51,9 +51,10 @@ def _place(model: Any, error: Exception) -> str:
     for frame, number in traceback.walk_tb(error.__traceback__):
         path = names.get(id(frame.f_locals.get("self")), path)
         file = frame.f_code.co_filename
-        installed = SITE.match(file) is not None
-        if "/torch/" not in file and not file.startswith((OURS, "<")) and (installed or not file.startswith(_PYTHON)):
-            line = f"{SITE.sub('', file)}:{number}"
+        name = SITE.sub("", file)
+        ours = name.startswith("torch/") or file.startswith((OURS, "<"))
+        if not ours and (name != file or not file.startswith(_PYTHON)):
+            line = f"{name}:{number}"
     module = "" if path is None else f"in {path or 'the module itself'}, "
     return module if line is None else f"{module}at {line}, "
 

@@ -64,7 +64,11 @@ DESIGNS = {
     "swiglu": Design("swiglu.py", ("hop=1", "cuts.activation=6")),
     "attention": Design(
         "attention.py:small",
-        ("hop=1", *(f"cuts.region{at}_{name}=6" for at in range(2) for name in ("shrink", "weight", "result"))),
+        (
+            "hop=1",
+            *(f"cuts.region{at}_{name}=6" for at in range(2) for name in ("shrink", "weight", "result")),
+            *NEAR_MEMORIES,
+        ),
     ),
 }
 

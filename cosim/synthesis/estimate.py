@@ -37,7 +37,7 @@ SMALL_TABLE = 8 * 1024
 _DECLARED = re.compile(
     r"^ *(?:(?:input|output) )?(?:wire|reg) (?:\[(\d+):0\] )?(\w+)(?: = [^;,]*)?[;,]?$", re.MULTILINE
 )
-_MEMORY = re.compile(r'^(?:  \(\* ram_style = "(\w+)" \*\)\n)?  reg (?:\[(\d+):0\] )?(\w+) \[(\d+)\];$', re.MULTILINE)
+_MEMORY = re.compile(r'^(?:  \(\* ram_style = "(\w+)" \*\)\n)?  reg (?:\[(\d+):0\] )?(\w+) \[0:(\d+)\];$', re.MULTILINE)
 _ASSIGNED = re.compile(r"^( *(?:\S+:\n *)?)(assign )?(\w+)(?:\[(\d+)(?::(\d+))?\])? (<?=) (.*);$", re.MULTILINE)
 _SHIFT = re.compile(r" \* \d+'h[1248]0*$")
 _NAMES = re.compile(r"\b[a-z_]\w*\b(?:\[(\d+)(?::(\d+))?\])?")
@@ -72,8 +72,8 @@ class Counts:
             elif len(indent) > 4:
                 bits["row" if ":" in indent else "branch"] += width
         found = defaultdict[str, list[tuple[int, int]]](list)
-        for style, high, _, words in _MEMORY.findall(text):
-            width, depth = int(high or 0) + 1, int(words)
+        for style, high, _, last in _MEMORY.findall(text):
+            width, depth = int(high or 0) + 1, int(last) + 1
             is_table = width * depth > SMALL_TABLE and depth > LUT_RAM_WORDS * 4
             kind = "registers" if style == "registers" else "blocks" if style == "block" or is_table else "memories"
             found[kind].append((width, depth))
@@ -107,7 +107,7 @@ def _count(bits: Counter[str], value: str, width: int, widths: dict[str, int]) -
     elif re.search(r" [<>]=? ", value):
         compared = max(operands, default=1)
         bits["carry"] += compared if compared > SHORT else 0
-    elif re.search(r" [!=]= ", value) or re.match(r"[!|&^] ", value):
+    elif re.search(r" [!=]= ", value) or re.match(r"[!|&^]", value):
         bits["comparison"] += max(operands, default=1)
 
 

@@ -1,7 +1,7 @@
 // What slang looks for in the emitted Verilog, which is everything but this: slang -f slang.f -F fabric.f
 -Weverything
 
-// Yosys writes constants with as few bits as they need, and Verilog extends them: the widths on both sides of an
+// Amaranth writes operands with as few bits as they need, and Verilog extends them: the widths on both sides of an
 // operator differ wherever Amaranth's did not.
 -Wno-width-trunc
 -Wno-width-expand

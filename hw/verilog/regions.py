@@ -9,6 +9,7 @@ from amaranth.lib.wiring import Out
 
 from hw.verilog.modules import flat_ports
 from hw.verilog.structure import Instance, Structure, Written, top_text
+from hw.verilog.wire_names import KEYWORDS
 
 MOST_LINES = 3_000
 """Lines of a module from which on it is in regions."""
@@ -30,6 +31,7 @@ def in_regions(structure: Structure, words: int = 1, design: str = "") -> tuple[
     if structure.gathered or top_text(structure).count("\n") <= MOST_LINES:
         return [structure], where
     stems = {each.name: "_".join(_NUMBER.sub("", each.name).split("_")[:words]) for each in structure.instances}
+    stems = {name: f"{stem}_" if stem in KEYWORDS else stem for name, stem in stems.items()}
     count = Counter(stems.values())
     regions: dict[str, list[Instance]] = {"": []}
     for each in structure.instances:

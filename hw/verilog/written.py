@@ -167,7 +167,7 @@ class ModuleWriter:
     def _memory(self, name: str) -> Iterator[str]:
         memory, called = self._circuit.memories[name], self._names.of(name)
         yield from (f"  {each}\n" for each in memory.attributes)
-        yield f"  reg {range_text(memory.width)}{called} [{memory.depth}];\n"
+        yield f"  reg {range_text(memory.width)}{called} [0:{memory.depth - 1}];\n"
         if memory.rows:
             yield "  initial begin\n"
             yield from (f"    {called}[{place}] = {constant(row)};\n" for place, row in enumerate(memory.rows))

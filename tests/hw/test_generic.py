@@ -27,7 +27,7 @@ EXAMPLES = sorted((Path(step.__file__).parents[1] / "examples").glob("*.py"))
 
 TERM = r"[A-Z0-9_ +*-]"
 OF_PARAMETERS = re.compile(
-    rf"(?<=\[)[^][:]*[A-Z][^][:]*(?=:)|(?<= \[)[^][:]*[A-Z][^][]*(?=\];)|\((?:{TERM}|\({TERM}*\))*\)|\b[A-Z][A-Z_]*\b"
+    rf"(?<=\[)[^][:]*[A-Z][^][:]*(?=:)|(?<=\[0:)[^][]*[A-Z][^][]*|\((?:{TERM}|\({TERM}*\))*\)|\b[A-Z][A-Z_]*\b"
 )
 """High ends of ranges and of memories, terms in parentheses, and parameters that stand alone."""
 

@@ -109,4 +109,4 @@ def test_verible_finds_nothing(example: str, tmp_path: Path) -> None:
         for rules in (["--rules_config", "rules.verible_lint"], ["--rules", "line-length"])
     ]
     assert (said[0].returncode, said[0].stdout + said[0].stderr) == (0, "")
-    assert "[line-length]" in said[1].stdout
+    assert "[line-length]" in said[1].stdout + said[1].stderr

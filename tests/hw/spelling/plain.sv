@@ -16,8 +16,8 @@ module sample_slots2_entry8 (
   wire [1:0] entry__addr;
   reg [7:0] entry__data;
   wire [8:0] sum;
-  reg [7:0] slots [2];
-  reg [7:0] table_ [3];
+  reg [7:0] slots [0:1];
+  reg [7:0] table_ [0:2];
   initial begin
     table_[0] = 8'h0;
     table_[1] = 8'ha;

@@ -16,7 +16,7 @@ module sample_slots2_entry8 (
   wire [1:0] entry__addr;
   reg [7:0] entry__data;
   wire [8:0] sum;
-  reg [7:0] slots [2];
+  reg [7:0] slots [0:1];
   assign sum = a + 1'h1;
   always_ff @(posedge clk) begin
     if (_signature__en)

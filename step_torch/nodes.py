@@ -15,6 +15,8 @@ from step_torch.archive import DTYPES, Archive
 from step_torch.extents import extent_of, solved
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+)')
+_IN_PLACE = re.compile(r"[^_]_\.\w+$")
+"""``aten.copy_.default``; ``aten.__and__.Tensor`` gives a tensor of its own."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
     """The nodes of ``archive``.
 
     ``shapes``: of inputs, by name, where these are not those of the capture; dynamic axes follow. Raises `FormatError`
-    for what the schema does not have, and `InputError` for shapes that the module can not take.
+    for what the schema does not have, and `InputError` for shapes that the module can not take and changes in place.
     """
     module = archive.model["graph_module"]
     graph, inputs, parameters = module["graph"], inputs_of(archive), dict[str, str]()
@@ -235,7 +237,10 @@ def _node(read: Mapping[str, Any], symbols: Mapping[str, int]) -> TorchNode:
     ordered = tuple(value for _, kind, value in args if kind == 1)
     named = {name: value for name, kind, value in args if kind != 1}
     results = tuple(_names([_value(each, {}) for each in read["outputs"]]))
-    return TorchNode(read["target"].removeprefix("torch.ops."), ordered, named, results, _place(read["metadata"]))
+    op, place = read["target"].removeprefix("torch.ops."), _place(read["metadata"])
+    if _IN_PLACE.search(op):
+        raise InputError(f"{op} changes a tensor in place, at {place}: step_torch.capture takes that apart")
+    return TorchNode(op, ordered, named, results, place)
 
 
 def _value(read: Any, symbols: Mapping[str, int]) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from hw.verilog.rtlil import Bits, Cell, part_of, width_of
+from hw.verilog.circuit import Bits, Cell, Slice, part_of, width_of
 
 MOST_TERMS = 5
 """Signals and numbers of one expression."""
@@ -180,3 +180,21 @@ def _joined(*words: str) -> str:
 def _made(text: str, kind: ValueKind, parts: list[Expression], words: str, sign: str) -> Expression:
     reads = tuple(dict.fromkeys(each for part in parts for each in part.reads))
     return Expression(text, sum(part.terms for part in parts), kind, reads, words, sign)
+
+
+def used(found: Expression, reads: dict[str, None], *, inside: bool = False) -> str:
+    """The text of an expression that is written, whose wires are noted in ``reads``."""
+    reads |= dict.fromkeys(found.reads)
+    return found.inside if inside else found.text
+
+
+def constant(digits: str) -> str:
+    """Binary ``digits`` as Verilog has them."""
+    return f"{len(digits)}'h{int(digits, 2):x}"
+
+
+def part_text(part: Slice, width: int) -> str:
+    """The range of ``part`` behind a name of a signal of ``width`` bits; nothing for all of it."""
+    if part.width == width:
+        return ""
+    return f"[{part.low}]" if part.width == 1 else f"[{part.low + part.width - 1}:{part.low}]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from hw.verilog.rtlil import Assignment, Bits, Cell, Chunk, Circuit, Slice, Step, Switch, part_of, width_of, wires_of
+from hw.verilog.circuit import Assignment, Bits, Cell, Chunk, Circuit, Slice, Step, Switch, part_of, width_of, wires_of
 
 _SAME = {"and": "1", "or": "0", "xor": "0"}
 """The constant with which an operator gives its other operand."""

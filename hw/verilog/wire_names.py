@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from hw.verilog.rtlil import Bits, Cell, Circuit, Slice, wires_of
+from hw.verilog.circuit import Bits, Cell, Circuit, Slice, wires_of
 
 LONGEST = 32
 """Characters of a name that says what a wire is."""

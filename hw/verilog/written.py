@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from hw.verilog.expressions import OPERATORS, Expression, Expressions, ValueKind
-from hw.verilog.rtlil import Bits, Cell, Circuit, Slice, Step, Switch, part_of, width_of, wires_of
+from hw.verilog.circuit import Bits, Cell, Circuit, Slice, part_of, width_of, wires_of
+from hw.verilog.expressions import OPERATORS, Expression, Expressions, ValueKind, constant, part_text, used
+from hw.verilog.steps import StepWriter
 from hw.verilog.structure import range_text, separated
 from hw.verilog.wire_names import WireNames, natural
 
@@ -43,8 +44,10 @@ class ModuleWriter:
         self._fields = dict[Bits, str]()
         for name, bits in circuit.aliases.items() if named else ():
             part = len(bits) == 1 and isinstance(bits[0], Slice) and bits[0].width < self._widths[bits[0].wire]
-            if part and bits not in self._fields and _FIELD.fullmatch(name):
+            port = circuit.wires[name].way  # it has a driver of its own
+            if part and not port and bits not in self._fields and _FIELD.fullmatch(name):
                 self._add_field(name, bits)
+        self._steps = StepWriter(self._states, self._widths)
         self._statements = dict[int, tuple[str, dict[str, None]]]()
 
     def _live(self) -> list[Cell]:
@@ -135,7 +138,9 @@ class ModuleWriter:
                     continue
                 waiting.pop()
                 lines.append(text)
-                declared |= {wire: self._declared(wire) for wire in now.outputs.values() if self._is_read(wire)}
+                driven = {wire: self._declared(wire) for wire in now.outputs.values() if self._is_read(wire)}
+                assert declared.keys().isdisjoint(driven), f"{self._circuit.name}: several drive one of {[*driven]}"
+                declared |= driven
         wires = self._circuit.wires
         ports = separated(f"  {wire.way} {self._declared(name)}" for name, wire in wires.items() if wire.way)
         inner = [f"  {line};\n" for name, line in declared.items() if name not in wires or not wires[name].way]
@@ -193,7 +198,7 @@ class ModuleWriter:
         else:
             assert cell.kind == "buffer", f"no Verilog for {cell.kind}"
             value = self._values.value(cell.inputs["A"])
-        yield f"assign {self._names.of(cell.wire)} = {_used(value, reads)};"
+        yield f"assign {self._names.of(cell.wire)} = {used(value, reads)};"
 
     def _process(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
         """A signal gets its value in one step, at the end of the block.
@@ -207,7 +212,7 @@ class ModuleWriter:
         local = self._names.unique(f"{name}_value")
         yield "always_comb begin"
         yield f"  reg {range_text(self._widths[cell.wire])}{local};"
-        yield from self._steps(cell, f"{local}{{}} =", self._whole, reads)
+        yield from self._steps.lines(cell, f"{local}{{}} =", self._whole, reads)
         yield f"  {name} = {local};"
         yield "end"
         assert reads, f"{self._circuit.name}: nothing changes {name}, and Icarus never runs its block"
@@ -217,9 +222,9 @@ class ModuleWriter:
         yield self._clocked(cell)
         if self._states.get(next_value) == cell.wire:
             process = self._drivers[next_value]
-            yield from self._steps(process, f"{self._names.of(cell.wire)}{{}} <=", self._values, reads)
+            yield from self._steps.lines(process, f"{self._names.of(cell.wire)}{{}} <=", self._values, reads)
         else:
-            yield f"  {self._names.of(cell.wire)} <= {_used(self._values.value(cell.inputs['D']), reads)};"
+            yield f"  {self._names.of(cell.wire)} <= {used(self._values.value(cell.inputs['D']), reads)};"
         yield "end"
 
     def _clocked(self, cell: Cell) -> str:
@@ -232,7 +237,7 @@ class ModuleWriter:
             yield from self._assign(cell, reads)
             return
         assert not cell.flag("TRANSPARENCY_MASK"), "no Verilog for a transparent port of a memory"
-        row = f"{self._names.of(cell.parameters['MEMID'])}[{_used(self._plain(cell.inputs['ADDR']), reads)}]"
+        row = f"{self._names.of(cell.parameters['MEMID'])}[{used(self._plain(cell.inputs['ADDR']), reads)}]"
         yield self._clocked(cell)
         yield from self._enabled(cell.inputs["EN"], f"{self._names.of(cell.wire)} <= {row};", reads)
         yield "end"
@@ -241,79 +246,29 @@ class ModuleWriter:
         if enable == ("1",):
             yield f"  {line}"
         else:
-            yield f"  if ({_used(self._values.condition(enable), reads)})"
+            yield f"  if ({used(self._values.condition(enable), reads)})"
             yield f"    {line}"
 
     def _write(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
         enable, data, width = cell.inputs["EN"], cell.inputs["DATA"], width_of(cell.inputs["DATA"])
-        row = f"{self._names.of(cell.parameters['MEMID'])}[{_used(self._plain(cell.inputs['ADDR']), reads)}]"
+        row = f"{self._names.of(cell.parameters['MEMID'])}[{used(self._plain(cell.inputs['ADDR']), reads)}]"
         yield self._clocked(cell)
         bits = [part_of(enable, place, 1) for place in range(width)]
         starts = [place for place in range(width) if not place or bits[place] != bits[place - 1]]
         for start, end in zip(starts, [*starts[1:], width], strict=True):
             part = part_text(Slice("", start, end - start), width)
-            value = _used(self._values.value(part_of(data, start, end - start)), reads)
+            value = used(self._values.value(part_of(data, start, end - start)), reads)
             yield from self._enabled(bits[start], f"{row}{part} <= {value};", reads)
         yield "end"
 
     def _instance(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
         numbers = ", ".join(f".{name}({_parameter(value)})" for name, value in cell.parameters.items())
         yield f"{cell.kind} {f'#({numbers}) ' if numbers else ''}{self._names.of(cell.name)} ("
-        ports = {port: _used(self._plain(bits), reads) for port, bits in cell.inputs.items()}
+        ports = {port: used(self._plain(bits), reads) for port, bits in cell.inputs.items()}
         for port, wire in cell.outputs.items():
             ports[port] = self._names.of(wire) if self._is_read(wire) else ""
         yield from separated(f"  .{port}({net})" for port, net in ports.items())
         yield ");"
-
-    # -- steps of a process ---------------------------------------------------------------------------------------
-
-    def _steps(
-        self, cell: Cell, target: str, values: Expressions, reads: dict[str, None], steps: list[Step] | None = None
-    ) -> Iterator[str]:
-        """Lines for ``steps`` of ``cell``, all by default; ``target`` has a place for a range."""
-        state, width = self._states.get(cell.wire), self._widths[cell.wire]
-        for step in cell.steps if steps is None else steps:
-            if isinstance(step, Switch):
-                write = self._choice if all(_is_condition(patterns) for patterns, _ in step.cases) else self._case
-                yield from (f"  {line}" for line in write(cell, step, target, values, reads))
-            elif state is None or step.value != (Slice(state, 0, width),):
-                value = _used(values.value(step.value), reads)
-                yield f"  {target.format(part_text(step.target, width))} {value};"
-
-    def _choice(
-        self, cell: Cell, switch: Switch, target: str, values: Expressions, reads: dict[str, None]
-    ) -> Iterator[str]:
-        """The cases of a ``switch`` that test one bit each."""
-        start = ""
-        for patterns, steps in switch.cases:
-            if patterns:
-                (pattern,) = patterns
-                place = len(pattern) - 1 - max(pattern.find("0"), pattern.find("1"))
-                bit = values.condition(part_of(switch.value, place, 1))
-                condition = _used(bit, reads) if "1" in pattern else f"~{_used(bit, reads, inside=True)}"
-                yield f"{start}if ({condition}) begin"
-            else:
-                yield f"{start}begin"
-            yield from self._steps(cell, target, values, reads, steps)
-            start = "end else "
-        yield "end"
-
-    def _case(
-        self, cell: Cell, switch: Switch, target: str, values: Expressions, reads: dict[str, None]
-    ) -> Iterator[str]:
-        wild = any("-" in pattern for patterns, _ in switch.cases for pattern in patterns)
-        yield f"{'casez' if wild else 'case'} ({_used(values.value(switch.value), reads)})"
-        for patterns, steps in switch.cases:
-            labels = (f"{len(each)}'b{each.replace('-', '?')}" if "-" in each else constant(each) for each in patterns)
-            lines = [*self._steps(cell, target, values, reads, steps)]
-            yield f"  {', '.join(labels) or 'default'}:{'' if lines else ' ;'}"
-            block = len(lines) > 1
-            yield from ["    begin"] if block else []
-            yield from (f"  {line}" for line in lines)
-            yield from ["    end"] if block else []
-        if switch.cases[-1][0]:
-            yield "  default: ;"
-        yield "endcase"
 
 
 _WRITERS = {
@@ -323,28 +278,6 @@ _WRITERS = {
     "memwr_v2": ModuleWriter._write,
 }
 _NAME = re.compile(r"(\w+)(?: = \S+)?;")
-
-
-def _used(found: Expression, reads: dict[str, None], *, inside: bool = False) -> str:
-    """The text of an expression that is written, whose wires are noted in ``reads``."""
-    reads |= dict.fromkeys(found.reads)
-    return found.inside if inside else found.text
-
-
-def _is_condition(patterns: list[str]) -> bool:
-    return not patterns or (len(patterns) == 1 and len(patterns[0].replace("-", "")) == 1)
-
-
-def constant(digits: str) -> str:
-    """Binary ``digits`` as Verilog has them."""
-    return f"{len(digits)}'h{int(digits, 2):x}"
-
-
-def part_text(part: Slice, width: int) -> str:
-    """The range of ``part`` behind a name of a signal of ``width`` bits; nothing for all of it."""
-    if part.width == width:
-        return ""
-    return f"[{part.low}]" if part.width == 1 else f"[{part.low + part.width - 1}:{part.low}]"
 
 
 def _parameter(value: str) -> str:

@@ -13,9 +13,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cosim.building.toolchain import find_toolchain
+from hw.verilog.circuit import Bits, Cell, Slice
 from hw.verilog.convert import verilog
 from hw.verilog.expressions import Expression, Expressions, ValueKind
-from hw.verilog.rtlil import Bits, Cell, Slice, circuits, rtlil_of
+from hw.verilog.rtlil import circuits, rtlil_of
 
 BENCH = (Path(__file__).parent / "spelling" / "crossed_bench.sv").read_text()
 
@@ -79,6 +80,22 @@ endmodule
 def test_a_module_is_folded_where_widths_allow_it() -> None:
     """A sum keeps its width where it is compared or shifted, so it stays a wire."""
     assert text_of(Counting(), "counting") == COUNTING
+
+
+class Half(wiring.Component):
+    """A port that is a part of a sum."""
+
+    a: In(4)
+    half: Out(4)
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        m.d.comb += self.half.eq((self.a + 1)[1:])
+        return m
+
+
+def test_a_port_that_is_a_part_has_one_driver() -> None:
+    assert re.findall("assign (.*);", text_of(Half(), "half")) == ["a_plus_1 = a + 1'h1", "half = a_plus_1[4:1]"]
 
 
 WIDTHS = {"a": 4, "b": 4, "c": 1, "1": 1, "2": 1, "3": 4, "4": 4, "5": 1}

@@ -218,10 +218,10 @@ class ModuleWriter:
         assert reads, f"{self._circuit.name}: nothing changes {name}, and Icarus never runs its block"
 
     def _register(self, cell: Cell, reads: dict[str, None]) -> Iterator[str]:
-        (next_value,) = wires_of(cell.inputs["D"]) if len(cell.inputs["D"]) == 1 else ("",)
+        (first, *_) = cell.inputs["D"]
         yield self._clocked(cell)
-        if self._states.get(next_value) == cell.wire:
-            process = self._drivers[next_value]
+        if isinstance(first, Slice) and self._states.get(first.wire) == cell.wire:
+            process = self._drivers[first.wire]
             yield from self._steps.lines(process, f"{self._names.of(cell.wire)}{{}} <=", self._values, reads)
         else:
             yield f"  {self._names.of(cell.wire)} <= {used(self._values.value(cell.inputs['D']), reads)};"

@@ -38,7 +38,7 @@ def test_a_budget_that_nothing_is_within(step: Step) -> None:
     assert (failed.code, failed.err.splitlines()[-1]) == (
         1,
         "error: no choice is within lut_sites 10,000; the nearest, rows=4, columns=16, depth=0, sum=fused, "
-        "side_by_side=1, held=True, needs lut_sites 66,315",
+        "side_by_side=1, held=True, needs lut_sites 58,141",
     )
 
 

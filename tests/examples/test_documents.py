@@ -94,6 +94,11 @@ def test_excerpts_are_in_the_code() -> None:
         assert code in (ROOT / first.removeprefix("# from ")).read_text(), first
 
 
+def test_a_run_is_reported_as_the_manual_says(program: Path, step: Step) -> None:
+    (report,) = blocks(ROOT / "docs" / "tools.md", "text")
+    assert step("run", "program.py", "--backend", "approx").out.startswith(report)
+
+
 def test_what_the_manual_shows_as_missing_is_missing() -> None:
     missing = re.findall(r"^  (aten\.\S+) at ", (ROOT / "docs" / "torch.md").read_text(), re.MULTILINE)
     assert len(missing) == 2 and not [each for each in missing if each in (ROOT / "docs" / "lowerings.md").read_text()]

@@ -99,7 +99,7 @@ class ModuleWriter:
         texts, reads, words = list[str](), list[str](), ""
         for chunk in bits:
             if isinstance(chunk, str):
-                texts.append(constant(chunk))
+                texts += [constant(chunk)] if chunk else []
                 continue
             wire, all_bits = chunk.wire, self._widths[chunk.wire]
             if chunk.width < all_bits and whole and (chunk,) not in self._fields:

@@ -99,4 +99,4 @@ def test_the_style_of_an_asic(step: Step, tiny: Path, tmp_path: Path) -> None:
         heads[style] = (tmp_path / style / "fabric_tiny.sv").read_text()
         texts[style] = next((tmp_path / style).glob("units/promote_*.sv")).read_text()
     assert "registers have a value at power-on" in heads["fpga"] and "from reset only" in heads["asic"]
-    assert "output reg finished = 1'h0" in texts["fpga"] and "output reg finished,\n" in texts["asic"]
+    assert "output reg finished = 1'h0" in texts["fpga"] and re.search(r"output reg finished,?\n", texts["asic"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,7 @@ def test_a_clock_is_met_or_the_path_is_told(step: Step, tiny: Path, tmp_path: Pa
     file.unlink()
     code, text, err = step("synth", tiny, "--mhz", "1GHz", "--save", file)
     assert code == 1 and err.startswith("error: no register is left for the slowest path: ") and not file.exists()
-    assert "slowest path of x: x\n" in text  # within the unit, where no channel is
+    assert re.search(r"slowest path of (\w+): \1\n", text)  # within the unit, where no channel is
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ module sample (
   wire [16:0] n2;
   wire [3:0] n3;
   wire n4;
-  reg [63:0] slots [15:0];
+  reg [63:0] slots [0:15];
   (* ram_style = "registers" *)
   reg [7:0] pair [1:0];
   assign n1 = a * b;

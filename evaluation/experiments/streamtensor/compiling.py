@@ -76,10 +76,7 @@ def _seconds() -> float:
 
 def said(rows: Sequence[Row]) -> str:
     """Seconds of every model."""
-    return ", ".join(
-        f"`{row['point']}` {row['program_seconds']} s to the program and {row['verilog_seconds']} s to Verilog"
-        for row in rows
-    )
+    return ", ".join(f"`{row['point']}` {row['program_seconds']} and {row['verilog_seconds']}" for row in rows)
 
 
 def sources(figure: str) -> str:

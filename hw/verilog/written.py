@@ -97,9 +97,10 @@ class ModuleWriter:
     def _plain(self, bits: Bits, whole: bool = False, fields: bool = True) -> Expression:
         """``bits`` side by side; ``whole``: parts of signals are signals, as Icarus waits for whole ones only."""
         texts, reads, words = list[str](), list[str](), ""
+        bits = tuple(each for each in bits if each)  # a constant may have no bits
         for chunk in bits:
             if isinstance(chunk, str):
-                texts += [constant(chunk)] if chunk else []
+                texts.append(constant(chunk))
                 continue
             wire, all_bits = chunk.wire, self._widths[chunk.wire]
             if chunk.width < all_bits and whole and (chunk,) not in self._fields:

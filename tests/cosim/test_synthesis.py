@@ -255,7 +255,7 @@ module sample (
   wire n4;
   reg [63:0] slots [0:15];
   (* ram_style = "registers" *)
-  reg [7:0] pair [1:0];
+  reg [7:0] pair [0:1];
   assign n1 = a * b;
   assign n2 = a + 1'h1;
   assign n3 = a[3:0] + b[3:0];

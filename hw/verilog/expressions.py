@@ -134,7 +134,8 @@ class Expressions:
 
     def _binary(self, cell: Cell, width: int) -> Expression:
         sign, operands = BINARY[cell.kind], [cell.inputs["A"], cell.inputs["B"]]
-        operands = [each or ("0" * width_of(other),) for each, other in zip(operands, operands[::-1], strict=True)]
+        widest = max(map(width_of, operands))
+        operands = [each or ("0" * widest,) * bool(widest) for each in operands]  # both may have no bits
         bits = sign in _JOINED and width == 1 and all(width_of(each) == 1 for each in operands)
         parts = self._put([(each, _ONE_BIT if bits else set()) for each in operands], sign if bits else "")
         signed = [cell.flag("A_SIGNED"), cell.flag("B_SIGNED")]

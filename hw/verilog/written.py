@@ -97,7 +97,6 @@ class ModuleWriter:
     def _plain(self, bits: Bits, whole: bool = False, fields: bool = True) -> Expression:
         """``bits`` side by side; ``whole``: parts of signals are signals, as Icarus waits for whole ones only."""
         texts, reads, words = list[str](), list[str](), ""
-        bits = tuple(each for each in bits if each)  # a constant may have no bits
         for chunk in bits:
             if isinstance(chunk, str):
                 texts.append(constant(chunk))

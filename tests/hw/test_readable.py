@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,8 +105,9 @@ def test_verible_finds_nothing(example: str, tmp_path: Path) -> None:
     """With the rules that are shipped; without them it finds something."""
     emit(prepare(f"{EXAMPLES}/{example}").netlist, tmp_path, probes=False)
     files = (tmp_path / "fabric.f").read_text().split()
+    verible = Path(sys.executable).with_name("verible-verilog-lint")
     said = [
-        subprocess.run(["verible-verilog-lint", *rules, *files], cwd=tmp_path, capture_output=True, text=True)
+        subprocess.run([verible, *rules, *files], cwd=tmp_path, capture_output=True, text=True)
         for rules in (["--rules_config", "rules.verible_lint"], ["--rules", "line-length"])
     ]
     assert (said[0].returncode, said[0].stdout + said[0].stderr) == (0, "")

@@ -41,7 +41,7 @@ equiv_induct -undef -seq 2
 equiv_status -assert
 """
 
-STEPS = "hierarchy -top {name}; flatten; proc; memory -nomap; memory_map; {evert}; opt_clean"
+STEPS = "hierarchy -top {name}; flatten; proc; memory -nomap; memory_map; opt_expr; {evert}; opt_clean"
 
 
 class Texts:

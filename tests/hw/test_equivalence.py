@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 import pytest
 from equivalence import Texts
@@ -42,11 +43,29 @@ def test_modules_are_what_amaranth_converts() -> None:
     assert texts.refuted(chosen) == {}
 
 
+MEMORY_BITS = 1_000
+"""Bits of the memories of a module that is proved: each is a register there."""
+
+
+@cache
+def texts_of_all() -> Texts:
+    return texts_of(SCENARIOS)
+
+
+def proofs_end(rtlil: str) -> bool:
+    """Whether proofs of a module end in seconds: those of products and of large memories do not."""
+    memories = re.findall(r"^  memory width (\d+) size (\d+)", rtlil, re.MULTILINE)
+    return "cell $mul" not in rtlil and sum(int(width) * int(size) for width, size in memories) <= MEMORY_BITS
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("part", range(16))
 def test_modules_of_all_scenarios_are(part: int) -> None:
-    texts = texts_of(SCENARIOS)
-    assert texts.refuted(sorted(texts.rtlil)[part::16]) == {}
+    """Most modules; in the others are products and larger memories, whose values and cycles other tests compare."""
+    texts = texts_of_all()
+    chosen = [name for name, rtlil in sorted(texts.rtlil.items()) if proofs_end(rtlil)]
+    assert len(chosen) > 0.85 * len(texts.rtlil)
+    assert texts.refuted(chosen[part::16]) == {}
 
 
 MUTANTS = {

@@ -88,7 +88,7 @@ def _close(given: ProgramAndInputs, family: Ecp5, megahertz: float, save: Path |
     """Find a fabric with this clock, and show and ``save`` it; raises `FabricError` where there is none."""
     program = given.load()
     with working() as progress:
-        found = close(program, family, megahertz, progress)
+        found = close(program, family, megahertz, progress=progress)
     before, after = (run(each, "approx").cycles for each in (program, found.program))
     plain = {"cycles": after, "without": before, "changed": found.changed, "missed": found.missed}
     text = f"{program.name} takes {after:,} cycles with these registers, {before:,} without"

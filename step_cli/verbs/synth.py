@@ -15,6 +15,7 @@ from cosim.synthesis.families.ecp5 import DEVICES, SPEEDS, Ecp5
 from cosim.synthesis.families.family import CellFamily
 from cosim.synthesis.families.osu018 import LIBERTY, Osu018
 from cosim.synthesis.families.ultrascale import UltraScale
+from cosim.synthesis.macros import Macros
 from cosim.synthesis.measure import measure
 from cosim.synthesis.report import ClockResult, Report
 from step.errors import FabricError
@@ -23,7 +24,7 @@ from step.lowering.netlist import lower
 from step.programs.files.fitted import FittedFile
 from step.running.backend import run
 from step_cli.console import as_json, show, table, warn, working
-from step_cli.options import Amount, Count, ProgramAndInputs, Written
+from step_cli.options import Amount, Count, ProgramAndInputs, Read, Written
 from step_cli.verb import options_for, verb
 from step_explore.areas import area_of
 
@@ -42,6 +43,7 @@ def command(
     target: Annotated[float | None, Amount(MEGAHERTZ, 1), "The clock to aim at, in MHz.  [default: 100]"],
     seeds: Annotated[Count, "Runs of place and route; medians count.  [default: 1]"],
     liberty: Annotated[Path | None, f"The cells of osu018.  [default: {LIBERTY}]"],
+    macros: Annotated[Read, "SRAM that there is beside them, as step schema macros describes it."],
     place: Annotated[bool | None, "Find clocks, too; without, area only.  [default: place]"],
     quick: Annotated[bool, "--estimate", "Area without synthesis, in seconds and roughly."],
     mhz: Annotated[float | None, Amount(MEGAHERTZ, 1), "Add registers until the median clock is so many MHz."],
@@ -53,7 +55,7 @@ def command(
 
     Every module is synthesised once and kept in the cache, so an interrupted command goes on where it was.
     """
-    chosen = _family(family, liberty, options_for(Ecp5))
+    chosen = _family(family, options_for(Osu018), options_for(Ecp5))
     if place and not chosen.runs:
         raise click.UsageError(f"--place: {chosen.untimed}")
     if mhz is not None:
@@ -102,14 +104,14 @@ def _close(given: ProgramAndInputs, family: Ecp5, megahertz: float, save: Path |
         raise FabricError(f"no register is left for the slowest path: {found.missed}")
 
 
-def _family(name: str, liberty: Path | None, ecp5: dict[str, Any]) -> CellFamily[Any]:
+def _family(name: str, asic: dict[str, Path], ecp5: dict[str, Any]) -> CellFamily[Any]:
     """The family of this ``name``; raises `click.UsageError` where something is chosen that it does not have."""
-    if ecp5 and name != Ecp5.name:
-        raise click.UsageError(f"--{next(iter(ecp5))} is for --family {Ecp5.name}, not for {name}")
-    if liberty is not None and name != Osu018.name:
-        raise click.UsageError(f"--liberty is for --family {Osu018.name}, not for {name}")
+    for of, options in ((Osu018.name, asic), (Ecp5.name, ecp5)):
+        if options and name != of:
+            raise click.UsageError(f"--{next(iter(options))} is for --family {of}, not for {name}")
     if name == Osu018.name:
-        return Osu018(liberty or LIBERTY)
+        macros = asic.get("macros")
+        return Osu018(asic.get("liberty", LIBERTY), macros and Macros.load(macros))
     if name == UltraScale.name:
         return UltraScale()
     return Ecp5(**{**ecp5, "device": DEVICES[ecp5.get("device", "85k")]})
@@ -122,6 +124,7 @@ def _texts(report: Report, how: str | None) -> Iterator[str]:
     rows = [(name, *each.area.columns.values(), _median(each.clock)) for name, each in parts]
     rows.append(("all", *report.area.columns.values(), _median(report.clock)))
     yield table(title, ("part", *heads, "MHz"), rows)
+    yield from report.family.notes(report.area)
     timed = [(each.name, each.clock) for each in report.units if each.clock is not None]
     whole = [] if report.clock is None else [("all", report.clock)]
     for name, clock in (*whole, *sorted(timed, key=lambda each: each[1].median)):

@@ -36,7 +36,7 @@ def command(
     family: Annotated[
         str,
         click.Choice([Ecp5.name, UltraScale.name, Osu018.name]),
-        "Lattice ECP5, AMD UltraScale+ (area only), or standard cells of 180 nm.",
+        "Lattice ECP5, AMD UltraScale+ (area and levels of logic), or standard cells of 180 nm.",
     ] = Ecp5.name,
     device: Annotated[str | None, click.Choice(list(DEVICES)), "The ECP5 (LFE5U).  [default: 85k]"],
     speed: Annotated[str | None, click.Choice(SPEEDS), "Its speed grade.  [default: 6]"],
@@ -78,7 +78,8 @@ def command(
             raise click.UsageError(f"--estimate knows the cells of {Ecp5.name} alone, not those of {family}")
     show(report.to_json(), _texts(report, "estimated" if quick else None))
     if place is None and not quick and not chosen.runs and not as_json():
-        warn([f"area only: {chosen.untimed}"])
+        what = "area and levels of logic, which are no clock" if chosen.has_levels else "area only"
+        warn([f"{what}: {chosen.untimed}"])
     if report.misfit:
         if place is not False and not quick:
             raise FabricError(report.misfit)
@@ -111,7 +112,7 @@ def _family(name: str, asic: dict[str, Path], ecp5: dict[str, Any]) -> CellFamil
             raise click.UsageError(f"--{next(iter(options))} is for --family {of}, not for {name}")
     if name == Osu018.name:
         macros = asic.get("macros")
-        return Osu018(asic.get("liberty", LIBERTY), macros and Macros.load(macros))
+        return Osu018(asic.get("liberty", LIBERTY), None if macros is None else Macros.load(macros))
     if name == UltraScale.name:
         return UltraScale()
     return Ecp5(**{**ecp5, "device": DEVICES[ecp5.get("device", "85k")]})
@@ -121,9 +122,10 @@ def _texts(report: Report, how: str | None) -> Iterator[str]:
     heads = report.family.nothing.columns
     title = ", ".join(filter(None, (f"{report.program} {report.family.title}", how)))
     parts = [(each.name, each) for each in report.units] + [(f"channel {each.name}", each) for each in report.channels]
-    rows = [(name, *each.area.columns.values(), _median(each.clock)) for name, each in parts]
-    rows.append(("all", *report.area.columns.values(), _median(report.clock)))
-    yield table(title, ("part", *heads, "MHz"), rows)
+    deep = report.family.has_levels
+    rows = [(name, *each.area.columns.values(), each.levels if deep else _median(each.clock)) for name, each in parts]
+    rows.append(("all", *report.area.columns.values(), report.levels if deep else _median(report.clock)))
+    yield table(title, ("part", *heads, "levels" if deep else "MHz"), rows)
     yield from report.family.notes(report.area)
     timed = [(each.name, each.clock) for each in report.units if each.clock is not None]
     whole = [] if report.clock is None else [("all", report.clock)]

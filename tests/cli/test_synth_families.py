@@ -18,6 +18,7 @@ from cosim.synthesis.families.osu018 import LIBERTY, Osu018, StandardCells, _rea
 from cosim.synthesis.families.ultrascale import UltraScale, UltraScaleCells
 from cosim.synthesis.flow import Flow, MappedDesign
 from cosim.synthesis.jobs import Stop
+from cosim.synthesis.levels import levels_of
 from cosim.synthesis.macros import Macros
 from cosim.synthesis.report import Report
 from hw.fabric import elaborate
@@ -61,6 +62,42 @@ def test_cells_of_ultrascale() -> None:
     )
     assert found == UltraScaleCells(lut=6, lut_ram=16, ff=7, block_ram=3)
     assert found.size == found.columns["LUT"] == 22
+
+
+def cell(kind: str, inputs: dict[str, int], output: int, **parameters: str) -> dict[str, object]:
+    """A cell of this type, with bits at its inputs and at its output O."""
+    connections = {name: [bit] for name, bit in {**inputs, "O": output}.items()}
+    directions = {**dict.fromkeys(inputs, "input"), "O": "output"}
+    return {"type": kind, "connections": connections, "port_directions": directions, "parameters": parameters}
+
+
+def test_levels_of_logic() -> None:
+    """From the register q on through a LUT, a chain of carries, a LUT RAM's address and a multiplier."""
+    cells = {
+        "q": cell("FDRE", {"D": 9, "CE": 9}, 2),
+        "lut": cell("LUT2", {"I0": 2, "I1": 20}, 3),
+        "low": cell("CARRY4", {"S": 3, "DI": 2}, 4),
+        "high": cell("CARRY4", {"CI": 4, "S": 2}, 5),
+        "read": cell("RAM32M16", {"ADDRA": 5, "DIA": 9}, 6),
+        "product": cell("DSP48E2", {"A": 6, "CEM": 5}, 9, MREG="0"),
+    }
+    assert levels_of(cells) == 4  # and not a loop through what the LUT RAM is written
+    assert levels_of(cells | {"product": cell("DSP48E2", {"A": 6}, 9, MREG="1")}) == 3
+    assert levels_of(cells | {"high": cell("CARRY4", {"CI": 4, "S": 4}, 5)}) == 5
+    assert levels_of({"q": cells["q"]}) == levels_of({}) == 0
+
+
+def test_levels_of_a_unit(step: Step, tiny: Path) -> None:
+    """They stand where a clock would, and are said to be none."""
+    code, out, err = step("synth", tiny, "--family", "xcup")
+    assert (code, err.splitlines()[-1]) == (
+        0,
+        "warning: area and levels of logic, which are no clock: there is no open place and route of xcup",
+    )
+    rows = [line.split() for line in out.splitlines()[1:]]
+    assert rows[0][-1] == "levels" and [each[-1] for each in rows[4:6]] == ["-", "-"]
+    levels = [int(each[-1]) for each in rows[1:4]]
+    assert min(levels) >= 1 and rows[6][-1] == str(max(levels))
 
 
 def test_cells_of_an_asic() -> None:

@@ -66,6 +66,9 @@ class CellFamily(ABC, Generic[Found]):
     untimed: ClassVar[str] = ""
     """Why there are no `runs`, where there are none."""
 
+    has_levels: ClassVar[bool] = False
+    """Whether `join` makes a file of JSON whose levels of logic are counted, in the place of a clock."""
+
     @property
     @abstractmethod
     def title(self) -> str:

@@ -23,6 +23,7 @@ def at_clock(program: Program, megahertz: float, fit: Callable[[Program], Fitted
     """
     settled(megahertz, Clock, MHZ, InputError)
     family, registers = Ecp5(target=megahertz * AIM), list[str]()
+    family.check()  # before a fit that takes minutes
     fabric = replace(program.fabric, mhz=megahertz)
     while True:
         found = fit(replace(program, fabric=fabric))

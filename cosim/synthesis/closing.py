@@ -37,9 +37,11 @@ class Closed:
     missed: str | None
 
 
-def close(program: Program, family: Ecp5, megahertz: float, progress: Progress = silent) -> Closed:
-    """``program`` with hops and stages so that each of its units, and the whole where it fits, has a clock of so many
-    ``megahertz``, in the median of all seeds.
+def close(
+    program: Program, family: Ecp5, megahertz: float, *, whole: bool = True, progress: Progress = silent
+) -> Closed:
+    """``program`` with hops and stages so that each of its units, and the ``whole`` where that is wanted and fits, has
+    a clock of so many ``megahertz``, in the median of all seeds.
 
     Of the channels on a slowest path those with the fewest hops have one more, `MOST_HOPS` at most. Where all have so
     many, or there is none, the first unit on it whose arithmetic can be cut more finely is. First all units are looked
@@ -52,7 +54,7 @@ def close(program: Program, family: Ecp5, megahertz: float, progress: Progress =
         netlist = lower(program.graph, program.fabric)
         report = measure(netlist, family, whole=False, progress=progress)
         slow = _slow(report, megahertz)
-        if not slow:
+        if not slow and whole:
             report = measure(netlist, family, progress=progress)
             slow = _slow(report, megahertz)
         settings: dict[str, str] = {}

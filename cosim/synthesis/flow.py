@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from cosim.synthesis.cells import Cells
-from cosim.synthesis.families.family import CellFamily, Timing
+from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
+from cosim.synthesis.levels import levels_of
 from cosim.synthesis.surround import TOP, behind_pins
 from cosim.synthesis.tools import run_tool
 from hw.verilog.convert import ModuleText
@@ -92,6 +93,12 @@ class MappedDesign:
     def area(self) -> Cells:
         """The cells of the design, registers at its pins included."""
         return _read(self.family, self.directory)
+
+    @property
+    def levels(self) -> int:
+        """Its levels of logic, of a family that has these."""
+        modules = json.loads((self.directory / f"{NETLIST}.json").read_text())["modules"]
+        return levels_of(modules[TOP]["cells"])
 
     def time(self, run: str, stop: Stop) -> Timing:
         """Its clock, by one of the ``runs`` of its family."""

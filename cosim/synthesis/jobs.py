@@ -4,7 +4,6 @@ is kept."""
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -13,6 +12,7 @@ from typing import TypeVar
 
 from step.host.builds import cached
 from step.host.progress import Progress, silent
+from step.host.texts import write_files
 
 Result = TypeVar("Result")
 
@@ -50,16 +50,20 @@ def side_by_side(
             raise
 
 
-def kept(name: str, make: Callable[[Path], None], stop: Stop, files: Mapping[str, Path]) -> Path:
+def content(source: Path | str) -> bytes:
+    """What is in the file, or the text, ``source``."""
+    return source.encode() if isinstance(source, str) else source.read_bytes()
+
+
+def kept(name: str, make: Callable[[Path], None], stop: Stop, files: Mapping[str, Path | str]) -> Path:
     """The cache's entry ``name``, which ``make`` makes, unless its result is no longer wanted.
 
-    ``files`` are there by these names while it is made.
+    ``files``, or these texts, are there by these names while it is made.
     """
     stop.check()
 
     def with_files(directory: Path) -> None:
-        for each, source in files.items():
-            shutil.copyfile(source, directory / each)
+        write_files(directory, {each: content(source) for each, source in files.items()})
         make(directory)
         for each in files:
             (directory / each).unlink()

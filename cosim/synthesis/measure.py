@@ -29,7 +29,8 @@ def measure(
     whole: bool = True,
     progress: Progress = silent,
 ) -> Report:
-    """Synthesise every distinct module of ``program`` once; with ``place`` find its clocks too, where there are some.
+    """Synthesise every distinct module of ``program`` once; with ``place`` find its clocks too, where there are some,
+    or its levels of logic.
 
     A unit's clock is that of the unit between two channels, the whole program's that of all of it where it fits, if the
     ``whole`` is wanted. Every step is kept in the cache as it ends.
@@ -39,7 +40,7 @@ def measure(
     """
     check_synthesisable(program)
     identity = family.check()
-    place = place and bool(family.runs)
+    deep, place = place and family.has_levels, place and bool(family.runs)
     fabric = elaborate(program)
     units = {each.component.module_name: each for each in fabric.units}
     hops = _hops(fabric)
@@ -48,7 +49,7 @@ def measure(
             unit.component, input_formats(unit.node, program), output_formats(unit.node, program), hops[name]
         )
         for name, unit in units.items()
-        if place
+        if place or deep
     }
     library = ModuleLibrary(initial_values=family.initial_values, generic=False)
     library.require_all(fabric.structure, *around.values())
@@ -58,15 +59,17 @@ def measure(
     report = Report.of(fabric, family, dict(zip(names, areas, strict=True)))
     designs = [(fabric.structure, part_names(fabric))] if place and whole and not family.lacks(report.area) else []
     designs += [(structure, _places(structure)) for structure in around.values()]
-    clocks = _clocks(flow, designs, progress)
+    clocks = _clocks(flow, designs, progress) if place else {}
+    levels = _levels(flow, list(around.values()), progress) if deep else {}
 
     parts = []
     for each in report.units:
-        clock = clocks.get(around[each.module].name) if each.module in around else None
+        name = around[each.module].name if each.module in around else ""
+        clock = clocks.get(name)
         if clock is not None:
             around_it = {"unit": each.name, **_ports(program, each.name)}
             clock = replace(clock, path=tuple(around_it.get(place, place) for place in clock.path))
-        parts.append(replace(each, clock=clock))
+        parts.append(replace(each, clock=clock, levels=levels.get(name)))
     return replace(report, units=tuple(parts), clock=clocks.get(fabric.structure.name))
 
 
@@ -108,6 +111,12 @@ def _places(structure: Structure) -> dict[str, str]:
         instance.name: f"channel {instance.name.replace('_', ' ')}" if "_" in instance.name else instance.name
         for instance in structure.instances
     }
+
+
+def _levels(flow: Flow, designs: Sequence[Structure], progress: Progress) -> dict[str, int]:
+    """The levels of logic of each design, by its name."""
+    jobs = [(each.name, partial(flow.netlist, each)) for each in designs]
+    return {each.name: each.levels for each in side_by_side(jobs, "joining", progress)}
 
 
 def _clocks(

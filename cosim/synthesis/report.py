@@ -38,13 +38,14 @@ class ClockResult:
 
 @dataclass(frozen=True)
 class Component:
-    """A unit or channel: its module, what it takes, and for a placed unit its clock."""
+    """A unit or channel: its module, what it takes, and for a placed unit its clock, or its ``levels`` of logic."""
 
     name: str
     kind: str
     module: str
     area: Cells
     clock: ClockResult | None = None
+    levels: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -77,6 +78,11 @@ class Report:
         return cls(fabric.netlist.graph.name, family, tuple(units), tuple(channels), area)
 
     @property
+    def levels(self) -> int | None:
+        """Levels of logic of the unit that has the most; None where they are not counted."""
+        return max((each.levels for each in self.units if each.levels is not None), default=None)
+
+    @property
     def misfit(self) -> str | None:
         """The resources that are too few, and the modules that take the most; None if all fits."""
         lacking = self.family.lacks(self.area)
@@ -101,5 +107,6 @@ class Report:
             "channels": [each.to_json() for each in self.channels],
             "area": self.area.to_json(),
             "clock": self.clock and self.clock.to_json(),
+            "levels": self.levels,
             "misfit": self.misfit,
         }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from step.host.amounts import counted
+from step.host.amounts import MEGAHERTZ, counted
 from step.host.figures import drawn
-from step.lowering.fabric import FABRIC
-from step_cli.console import show, table
+from step.lowering.fabric import FABRIC, MHZ
+from step_cli.console import show, table, timed
 from step_cli.files import save as write
 from step_cli.options import Amount, Plot, ProgramAndInputs, Written, percent
 from step_cli.verb import verb, worked
@@ -27,6 +27,7 @@ def command(
     dsp: Annotated[int | None, Amount(counted("multipliers")), "The most multipliers."],
     ram: Annotated[int | None, Amount(counted("block RAMs")), "The most block RAMs."],
     cycles: Annotated[int | None, Amount(counted("cycles")), "The most cycles."],
+    mhz: Annotated[float | None, Amount(MEGAHERTZ, 1), "Hops and stages until each unit alone has so many MHz (ECP5)."],
     runs: Annotated[int, "Choices to try beside the candidates."] = RUNS,
     energy: Annotated[bool, "The energy as well, by published figures; interprets the program."],
     save: Annotated[Written, "Write the fabric, for --fitted."],
@@ -42,6 +43,7 @@ def command(
 
 
 def _texts(found: Fitted, energy: bool) -> Iterator[str]:
+    yield from found.registers
     title = f"{found.program.name}: {found.runs:,} choices have run"
     energies = [[f"{each:,.0f}"] for each in found.energies] if energy else [[], []]
     choices = zip(("asked for", "fitted"), (found.asked, found.best), energies, strict=True)
@@ -56,11 +58,12 @@ def _texts(found: Fitted, energy: bool) -> Iterator[str]:
         )
         yield table(f"{kept} operators keep all", ("operator", "lanes", "link bytes", "why"), changes, names=("why",))
     for name, value in found.file().settings.items():
-        if name.startswith(FABRIC):
+        if name.startswith(FABRIC) and name != FABRIC + MHZ:
             yield f"{name}={value} instead of {getattr(found.asked.fabric, name.removeprefix(FABRIC))}"
     for name, depth in found.best.depths.items():
         yield f"channel {name}: depth {depth} instead of {found.depths[name]}"
     yield table("front of area and cycles", COLUMNS, map(_numbers, found.front))
+    yield from timed(found.best.cycles, found.fabric.seconds(found.best.cycles))
 
 
 def _change(had: int, given: int) -> str:
@@ -81,6 +84,8 @@ def _plain(found: Fitted, energy: bool) -> dict[str, Any]:
         "asked": choice(found.asked),
         "fitted": choice(found.best),
         "loss": found.loss,
+        "time": found.fabric.seconds(found.best.cycles),
+        "registers": found.registers,
         **({"picojoules": dict(zip(("asked", "fitted"), found.energies, strict=True))} if energy else {}),
         "settings": dict(found.file().settings),
         "depths": dict(found.best.depths),

@@ -11,7 +11,6 @@ import click
 import numpy as np
 
 from step.errors import InputError, SimulationError
-from step.host.amounts import quantity
 from step.host.figures import check_picture
 from step.host.files import writing
 from step.host.nearest import did_you_mean
@@ -24,7 +23,7 @@ from step.running.expectation import deviation
 from step.running.result import RunResult
 from step.running.waiting import awaited
 from step_cli.backends import SizedBackend, check_takes, sized
-from step_cli.console import as_json, share, show, table, warn, working
+from step_cli.console import as_json, share, show, table, timed, warn, working
 from step_cli.files import writable
 from step_cli.options import FILE, Binding, Count, Explain, ProgramAndInputs, Written, explainer
 from step_cli.verb import is_given, verb
@@ -136,8 +135,7 @@ def _texts(result: RunResult, netlist: Netlist, everything: bool) -> Iterator[st
     """The run as a table per operator, the busiest first, and its outputs in short."""
     if result.operators:
         yield _operators(result, awaited(netlist, result), {} if everything else folded(netlist.graph))
-    if result.cycles and (seconds := netlist.fabric.seconds(result.cycles)) is not None:
-        yield f"{result.cycles:,} cycles are {quantity(seconds, 's')} at {result.cycles / seconds / 10**6:.4g} MHz"
+    yield from timed(result.cycles, netlist.fabric.seconds(result.cycles))
     if result.traffic:
         moved = [sum(getattr(each, way) for each in result.traffic.values()) for way in ("read_bytes", "written_bytes")]
         yield "off-chip traffic: {:,} bytes read, {:,} written".format(*moved)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated
 
 from step.errors import EnvironmentProblem, InputError
@@ -38,6 +39,7 @@ def fit(
     dsp: int | None = None,
     ram: int | None = None,
     cycles: int | None = None,
+    mhz: float | None = None,
     fabric: FabricConfig | None = None,
     runs: int = RUNS,
     progress: Progress = silent,
@@ -54,12 +56,14 @@ def fit(
     ``dsp``: multipliers at most.
     ``ram``: block RAMs at most.
     ``cycles``: cycles at most.
+    ``mhz``: clock that each unit has alone, on an ECP5: hops and stages as `step synth --mhz` finds them, in cycles and
+    areas too. Takes Yosys and nextpnr, and minutes a unit.
     ``fabric``: a `FabricConfig` in the place of the program's own. Without ``within`` its machine is the budget.
     ``runs``: runs of neighbours of the best choice.
     ``progress``: told what is going on.
 
-    Raises `InputError` for a budget that nothing fits, with the nearest that was found, and where the program does not
-    run on its own fabric. Needs SciPy.
+    Raises `InputError` for a budget that nothing fits, with the nearest that was found, for a clock that a unit does
+    not reach, and where the program does not run on its own fabric. Needs SciPy.
 
     >>> found = step.fit(program, within=0.05)
     >>> found.loss <= 0.05, found.best.area.lut_sites <= found.asked.area.lut_sites
@@ -75,6 +79,17 @@ def fit(
     asked = asked_for(trials)
     goal = Goal(limits, cycles if within is None else math.floor(asked.cycles * (1 + within)))
     settled(runs, Annotated[int, Within(0, math.inf)], "runs", InputError)
+    if mhz is None:
+        return _fitted(trials, goal, runs)
+    from step_explore.fitting.clocked import at_clock  # loads all hardware
+
+    found = at_clock(opened, mhz, lambda each: _fitted(Trials(each, progress), goal, runs), progress)
+    return replace(found, asked=asked)
+
+
+def _fitted(trials: Trials, goal: Goal, runs: int) -> Fitted:
+    """The best that reaches ``goal``."""
+    asked = asked_for(trials)
     best = Fitter(trials, goal).best(asked, runs)
     _check(trials.program, goal, best)
     fitted, ran = shallower(trials, best, goal), trials.run(best.fabric)

@@ -70,6 +70,7 @@ class Fitted:
     ``given``: what each operator with lanes or words got.
     ``front``: choices that no other beats in LUT sites and cycles, the smallest first.
     ``runs``: runs of the fast model that it took.
+    ``registers``: in words, hops and stages for the clock that was asked for.
 
     >>> found = step.fit(program, within=0.05)
     >>> found.best.cycles, [each.names for each in found.given]
@@ -82,6 +83,7 @@ class Fitted:
     given: tuple[Width, ...]
     front: tuple[Choice, ...]
     runs: int
+    registers: tuple[str, ...] = ()
 
     @property
     def fabric(self) -> FabricConfig:

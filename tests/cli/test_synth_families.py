@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
+from amaranth.hdl import Value
+from amaranth.lib.wiring import In
 from cases import cases
 from commanding import Step, program
 
@@ -12,11 +16,15 @@ from cosim.synthesis import measure
 from cosim.synthesis.families.family import CellFamily
 from cosim.synthesis.families.osu018 import LIBERTY, Osu018, StandardCells, _read_report
 from cosim.synthesis.families.ultrascale import UltraScale, UltraScaleCells
-from cosim.synthesis.flow import Flow
+from cosim.synthesis.flow import Flow, MappedDesign
 from cosim.synthesis.jobs import Stop
+from cosim.synthesis.levels import levels_of
+from cosim.synthesis.macros import Macros
 from cosim.synthesis.report import Report
 from hw.fabric import elaborate
 from hw.verilog.convert import ModuleLibrary
+from hw.verilog.modules import flat_ports
+from hw.verilog.structure import Instance, Structure
 from step import BF16, FP32, Graph, Tile
 from step.errors import EnvironmentProblem, SettingError
 from step.functions import Cast
@@ -26,6 +34,7 @@ from step.lowering.netlist import lower
 pytestmark = pytest.mark.large
 
 TINY = Path(__file__).with_name("tiny.lib")
+MACROS = Path(__file__).with_name("tiny_macros.json")
 
 
 def promote(family: CellFamily) -> object:
@@ -53,6 +62,42 @@ def test_cells_of_ultrascale() -> None:
     )
     assert found == UltraScaleCells(lut=6, lut_ram=16, ff=7, block_ram=3)
     assert found.size == found.columns["LUT"] == 22
+
+
+def cell(kind: str, inputs: dict[str, int], output: int, **parameters: str) -> dict[str, object]:
+    """A cell of this type, with bits at its inputs and at its output O."""
+    connections = {name: [bit] for name, bit in {**inputs, "O": output}.items()}
+    directions = {**dict.fromkeys(inputs, "input"), "O": "output"}
+    return {"type": kind, "connections": connections, "port_directions": directions, "parameters": parameters}
+
+
+def test_levels_of_logic() -> None:
+    """From the register q on through a LUT, a chain of carries, a LUT RAM's address and a multiplier."""
+    cells = {
+        "q": cell("FDRE", {"D": 9, "CE": 9}, 2),
+        "lut": cell("LUT2", {"I0": 2, "I1": 20}, 3),
+        "low": cell("CARRY4", {"S": 3, "DI": 2}, 4),
+        "high": cell("CARRY4", {"CI": 4, "S": 2}, 5),
+        "read": cell("RAM32M16", {"ADDRA": 5, "DIA": 9}, 6),
+        "product": cell("DSP48E2", {"A": 6, "CEM": 5}, 9, MREG="0"),
+    }
+    assert levels_of(cells) == 4  # and not a loop through what the LUT RAM is written
+    assert levels_of(cells | {"product": cell("DSP48E2", {"A": 6}, 9, MREG="1")}) == 3
+    assert levels_of(cells | {"high": cell("CARRY4", {"CI": 4, "S": 4}, 5)}) == 5
+    assert levels_of({"q": cells["q"]}) == levels_of({}) == 0
+
+
+def test_levels_of_a_unit(step: Step, tiny: Path) -> None:
+    """They stand where a clock would, and are said to be none."""
+    code, out, err = step("synth", tiny, "--family", "xcup")
+    assert (code, err.splitlines()[-1]) == (
+        0,
+        "warning: area and levels of logic, which are no clock: there is no open place and route of xcup",
+    )
+    rows = [line.split() for line in out.splitlines()[1:]]
+    assert rows[0][-1] == "levels" and [each[-1] for each in rows[4:6]] == ["-", "-"]
+    levels = [int(each[-1]) for each in rows[1:4]]
+    assert min(levels) >= 1 and rows[6][-1] == str(max(levels))
 
 
 def test_cells_of_an_asic() -> None:
@@ -83,6 +128,7 @@ tiny = program("tiny")
     (["--family", "xcup", "--speed", "7"], "--speed is for --family ecp5, not for xcup"),
     (["--family", "osu018", "--device", "25k"], "--device is for --family ecp5, not for osu018"),
     (["--family", "xcup", "--liberty", "a.lib"], "--liberty is for --family osu018, not for xcup"),
+    (["--macros", str(MACROS)], "--macros is for --family osu018, not for ecp5"),
     (["--family", "xcup", "--place"], "--place: there is no open place and route of xcup"),
     (["--family", "xcup", "--estimate"], "--estimate knows the cells of ecp5 alone, not those of xcup"),
 )
@@ -141,3 +187,50 @@ def test_an_asic_has_clocks_and_memories(casts: Report) -> None:
     cast = casts.units[1]
     assert cast.clock is not None and cast.clock.median > 50
     assert {*cast.clock.path} <= {"cast", "channel before input0", "channel behind output0"}
+
+
+def waiting(macros: Macros | None) -> tuple[StandardCells, MappedDesign]:
+    """A channel of 100 numbers, and what it is behind pins."""
+    graph = Graph("waits")
+    graph.source("x", Tile(FP32), [3]).buffered(100).promote(name="up").sink("y")
+    channel = elaborate(lower(graph, FabricConfig())).channels[0].component
+    design, family = Structure("alone"), Osu018(TINY, macros)
+    for name, member, value in flat_ports(channel):
+        design.ports[name] = ("input" if member.flow is In else "output", len(Value.cast(value)))
+    design.instances.append(Instance("piece", channel, {name: name for name in design.ports}, "the piece"))
+    library = ModuleLibrary(initial_values=family.initial_values, generic=False)
+    library.require_all(design)
+    flow = Flow(library.texts(), family.check(), family)
+    area = flow.area(channel.module_name, Stop())
+    assert isinstance(area, StandardCells)
+    return area, flow.netlist(design, Stop())
+
+
+def test_memories_are_macros() -> None:
+    """100 words of 32 bits, and headers of 4: each two small macros, whose area is less than that of a large one."""
+    macros = Macros.load(MACROS)
+    (area, design), (bits, _) = waiting(macros), waiting(None)
+    assert area.macros == {"sram_64x32": 4} and area.sram_bits == 4 * 64 * 32 and not bits.macros
+    assert 100 * 32 < bits.sram_bits < area.sram_bits
+    assert area.square_micrometres > bits.square_micrometres + 4 * 9000 and area.registers < bits.registers + 10
+    assert list(Osu018(TINY, macros).notes(area)) == ["SRAM: 4 sram_64x32 of 2,048 bits"]
+    if shutil.which("sta"):
+        timing = design.time("the slowest path", Stop())
+        assert timing.cells[0] == "design.piece.headers.0.0"  # its 3 ns to the word are the most
+        assert 1000 / timing.mhz > 3
+
+
+MACRO = json.loads(MACROS.read_text())["macros"][0]
+
+
+@cases(
+    ([MACRO | {"words": 100}], "macros[0].words must be a power of two, not 100"),
+    ([MACRO, MACRO], "macros[1]: there are two called sram_64x32"),
+    ([MACRO | {"name": "a b"}], "{file}: $.macros[0].name: 'a b' does not match '^[A-Za-z_][A-Za-z0-9_]*$'"),
+    ([], "{file}: $.macros: [] should be non-empty"),
+)
+def test_what_is_no_file_of_macros(macros: list[object], text: str, step: Step, tiny: Path, tmp_path: Path) -> None:
+    file = tmp_path / "macros.json"
+    file.write_text(json.dumps({"format": "step-macros-1", "macros": macros}))
+    err = step("synth", tiny, "--family", "osu018", "--liberty", TINY, "--macros", file).failed()
+    assert err == f"error: {text.format(file=file)}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from cosim.building.toolchain import checked
 from cosim.synthesis.cells import Cells
-from cosim.synthesis.jobs import Stop
+from cosim.synthesis.jobs import Stop, content
 from step.host.builds import content_key
 
 Found = TypeVar("Found", bound=Cells)
@@ -66,8 +66,8 @@ class CellFamily(ABC, Generic[Found]):
     untimed: ClassVar[str] = ""
     """Why there are no `runs`, where there are none."""
 
-    statistics: ClassVar[str] = "stat -json"
-    """The command that writes what `read` reads."""
+    has_levels: ClassVar[bool] = False
+    """Whether `join` makes a file of JSON whose levels of logic are counted, in the place of a clock."""
 
     @property
     @abstractmethod
@@ -87,8 +87,13 @@ class CellFamily(ABC, Generic[Found]):
         return self.nothing.of_cells(statistics.get("num_cells_by_type", {}))
 
     @property
-    def files(self) -> Mapping[str, Path]:
-        """Files that the commands read, by the names that they know them by."""
+    def statistics(self) -> str:
+        """The command that writes what `read` reads."""
+        return "stat -json"
+
+    @property
+    def files(self) -> Mapping[str, Path | str]:
+        """Files, or their texts, that the commands read, by the names that they know them by."""
         return {}
 
     @property
@@ -104,6 +109,10 @@ class CellFamily(ABC, Generic[Found]):
         """The clock of the design in the folder ``netlist``, which `join` made; ``run`` is one of `runs`."""
         raise NotImplementedError(self.name)
 
+    def notes(self, area: Found) -> Iterator[str]:
+        """Lines about ``area`` that a table has no column for."""
+        yield from ()
+
     def lacks(self, needed: Found) -> list[str]:
         """Resources of which ``needed`` has more than there are, in words."""
         return []
@@ -115,7 +124,7 @@ class CellFamily(ABC, Generic[Found]):
     def check(self) -> str:
         """The identity of tools and `files`; raises `EnvironmentProblem` where one is missing or too old."""
         found = [repr(sorted((each, checked(each)) for each in self.tools))]
-        return "".join([*found, *(content_key([each.read_bytes()]) for each in self.files.values())])
+        return "".join([*found, *(content_key([content(each)]) for each in self.files.values())])
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

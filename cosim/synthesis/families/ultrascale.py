@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cosim.synthesis.cells import Cells
-from cosim.synthesis.families.family import CellFamily
+from cosim.synthesis.families.family import NETLIST, CellFamily
 
 _LUT_RAMS = {
     1: "RAM32X1S RAM64X1S SRL16E SRLC16E SRLC32E",
@@ -44,18 +44,25 @@ class UltraScaleCells(Cells):
 
 
 class UltraScale(CellFamily[UltraScaleCells]):
-    """Area only."""
+    """Area, and levels of logic, which are no clock."""
 
     name = "xcup"
     nothing = UltraScaleCells()
     title = "on UltraScale+"
     untimed = "there is no open place and route of xcup"
+    has_levels = True
 
     def prepare(self, top: str) -> str:
         return _commands(top, "begin:map_luts")
 
     def finish(self, top: str) -> str:
         return _commands(top, "map_luts:edif")
+
+    def join(self, top: str) -> str:
+        return (
+            f"{_commands(top, 'begin:prepare')}; proc; flatten; opt_clean; techmap; {_commands(top, 'map_ffs:edif')}; "
+            f"tee -q -o area.json {self.statistics}; write_json {NETLIST}.json"
+        )
 
 
 def _commands(top: str, run: str) -> str:

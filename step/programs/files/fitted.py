@@ -24,7 +24,7 @@ class FittedFile(JsonFile):
 
     program: str
     graph: str
-    settings: Mapping[str, int]
+    settings: Mapping[str, float]
     cycles: int
     area: Mapping[str, int]
     depths: Mapping[str, int] = field(default_factory=dict)
@@ -35,7 +35,9 @@ class FittedFile(JsonFile):
     ) -> FittedFile:
         """Settings that make ``fabric`` of the one that ``program`` has, with these ``depths``."""
         before, after = program.fabric.to_json(), fabric.to_json()
-        changed = (name for name, value in after.items() if isinstance(value, int) and before.get(name) != value)
+        changed = (
+            name for name, value in after.items() if isinstance(value, int | float) and before.get(name) != value
+        )
         settings = {f"{FABRIC}{name}": after[name] for name in changed}
         settings |= {f"{kind}.{name}": own for kind in OWN for name, own in getattr(fabric, kind).items()}
         return cls(program.name, graph_digest(program.graph), settings, cycles, dict(area), dict(depths))

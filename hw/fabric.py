@@ -205,7 +205,7 @@ def _add_status(fabric: ElaboratedFabric) -> None:
     units, enders = fabric.units, _enders(fabric)
     wires = {f"fault{at}": f"{each.instance}_fault" for at, each in enumerate(units)}
     wires |= {f"finished{at}": f"{each}_finished" for at, each in enumerate(enders)}
-    component = ProgramStatus(len(units), len(enders), far=any(each.edge.hops for each in fabric.channels))
+    component = ProgramStatus(len(units), len(enders), far=fabric.netlist.has_hops)
     fabric.structure.add("status", component, wires, "whether the program is over, or failed", outside="")
 
 

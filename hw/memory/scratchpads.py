@@ -33,7 +33,8 @@ def _format(share: Share, scratchpad: ScratchpadPlan, netlist: Netlist) -> Share
 def hardware(scratchpad: ScratchpadPlan, netlist: Netlist) -> ScratchpadMemory:
     """The memory of ``scratchpad``."""
     formats = tuple(_format(share, scratchpad, netlist) for share in scratchpad.shares)
-    return ScratchpadMemory(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
+    sizes = scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words
+    return ScratchpadMemory(formats, *sizes, far=netlist.has_hops)
 
 
 def ports(scratchpad: ScratchpadPlan) -> Mapping[str, str]:

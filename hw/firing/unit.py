@@ -112,6 +112,9 @@ class Unit(Parametric):
     firing = Firing
     """Class to which the rule describes its firing."""
 
+    far = False
+    """Whether wires are long: then a register says whether the unit is ready."""
+
     def __init__(self, rule: FiringRule, depth: int = 0) -> None:
         self.rule = rule
         self.depth = depth + self.in_flight if depth else 0
@@ -122,11 +125,11 @@ class Unit(Parametric):
 
     @property
     def key(self) -> str:
-        return f"{self.kind.__module__} {super().key}"
+        return f"{self.kind.__module__} {super().key}{' far' * self.far}"
 
     @property
     def spelling(self) -> Spelling:
-        return self.rule.spelling + spelled({"depth": self.depth or None})
+        return self.rule.spelling + spelled({"depth": self.depth or None, "far": self.far})
 
     verilog_folder = "units"
     kind = property(lambda self: self.rule.kind)

@@ -112,9 +112,6 @@ class Unit(Parametric):
     firing = Firing
     """Class to which the rule describes its firing."""
 
-    far = False
-    """Whether wires are long: then a register says whether the unit is ready."""
-
     def __init__(self, rule: FiringRule, depth: int = 0) -> None:
         self.rule = rule
         self.depth = depth + self.in_flight if depth else 0
@@ -125,7 +122,7 @@ class Unit(Parametric):
 
     @property
     def key(self) -> str:
-        return f"{self.kind.__module__} {super().key}{' far' * self.far}"
+        return f"{self.kind.__module__} {super().key}"
 
     @property
     def spelling(self) -> Spelling:

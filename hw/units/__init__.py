@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hw.firing.unit import Unit
+from hw.links.layout import is_far
 from hw.memory.off_chip import OffChipUnit, loading
 from hw.rules.unit import translated
 from hw.verilog.modules import Parametric
@@ -22,7 +23,7 @@ from step.lowering.netlist import Netlist
 def unit_of(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``; raises `FabricError` where there is none."""
     made = _made(node, netlist)
-    made.far = netlist.has_hops and isinstance(made, Unit | OffChipUnit)
+    made.far = is_far(netlist) and isinstance(made, Unit | OffChipUnit)
     return made
 
 

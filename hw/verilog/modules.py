@@ -157,9 +157,7 @@ class Parametric(wiring.Component):
     simulated: ClassVar[bool] = False
     """Whether its Verilog is for simulation only, beside other sources of the design."""
 
-    far = False
-    """Whether wires to and from it are long, so that a register says whether a unit is ready."""
-
+    far = False  # whether wires to and from it are long, so that a register says whether a unit is ready
     _MustUse__silence = True  # made for its name and ports, and often not elaborated: Amaranth need not warn
 
     def __new__(cls, *args: Any, **others: Any) -> Self:

@@ -101,11 +101,6 @@ class Netlist:
         static = all(each.element.is_static and all(dim.is_static for dim in each.shape) for each in types)
         return static and not self.deciding
 
-    @cached_property
-    def has_hops(self) -> bool:
-        """Whether parts may be far from each other."""
-        return any(each.hops for each in self.channels)
-
     def inputs(self, node: Node) -> list[Channel]:
         """Channels in front of ``node``, in the order of its ports."""
         return [self.by_consumer[node.name, port] for port in range(len(node.inputs))]

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In
 from hw.firing.status import ProgramStatus
 from hw.firing.waits import WaitReport
 from hw.links.channel import ChannelFifo
-from hw.links.layout import TokenFormat
+from hw.links.layout import TokenFormat, is_far
 from hw.memory.scratchpads import hardware, ports
 from hw.units import constants_of, unit_of
 from hw.verilog.modules import Parametric, flat_ports
@@ -205,7 +205,7 @@ def _add_status(fabric: ElaboratedFabric) -> None:
     units, enders = fabric.units, _enders(fabric)
     wires = {f"fault{at}": f"{each.instance}_fault" for at, each in enumerate(units)}
     wires |= {f"finished{at}": f"{each}_finished" for at, each in enumerate(enders)}
-    component = ProgramStatus(len(units), len(enders), far=any(each.edge.hops for each in fabric.channels))
+    component = ProgramStatus(len(units), len(enders), far=is_far(fabric.netlist))
     fabric.structure.add("status", component, wires, "whether the program is over, or failed", outside="")
 
 

@@ -8,6 +8,7 @@ from cosim.synthesis.families.ecp5 import Ecp5
 from cosim.synthesis.measure import measure
 from cosim.synthesis.report import ClockResult, Report
 from step.host.progress import Progress, silent
+from step.language.graph import Node
 from step.lowering.by_operator import CUTS
 from step.lowering.fabric import with_settings
 from step.lowering.feasible import with_cuts
@@ -44,8 +45,8 @@ def close(
     a clock of so many ``megahertz``, in the median of all seeds.
 
     Of the channels on a slowest path those with the fewest hops have one more, `MOST_HOPS` at most. Where all have so
-    many, or there is none, the first unit on it whose arithmetic can be cut more finely is. First all units are looked
-    at alone, then the whole.
+    many, or there is none, the first unit on it whose arithmetic can be cut more finely is. With it all other units
+    that are reached too late are cut more finely. First all units are looked at alone, then the whole.
 
     Raises as `measure` does.
     """
@@ -60,7 +61,7 @@ def close(
         settings: dict[str, str] = {}
         for name, clock in slow:
             told = f"{name} has {clock.median:.1f} of {megahertz:g} MHz, from {' to '.join(clock.ends)}"
-            found = _cure(netlist, clock)
+            found = _cure(netlist, clock, 1000 / megahertz)
             if not found:
                 return Closed(program, report, tuple(changed), told)
             settings = dict.fromkeys(found, told) | settings
@@ -76,17 +77,22 @@ def _slow(report: Report, megahertz: float) -> list[tuple[str, ClockResult]]:
     return [(name, clock) for name, clock in parts if clock is not None and clock.median < megahertz]
 
 
-def _cure(netlist: Netlist, clock: ClockResult) -> list[str]:
-    """Parameters of the fabric with registers in the path of ``clock``; none, where there are none."""
+def _cure(netlist: Netlist, clock: ClockResult, nanoseconds: float) -> list[str]:
+    """Parameters of the fabric with registers in the path of ``clock``, and in all arithmetic that is reached later
+    than that; none, where there are none in the path."""
     names = {f"channel {each.name}": each for each in netlist.channels}
     channels = [names[part] for part in dict.fromkeys(clock.path) if part in names]
     fewest = min((each.hops for each in channels), default=MOST_HOPS)
-    if fewest < MOST_HOPS:
-        return [f"hops.{each.name}={fewest + 1}" for each in channels if each.hops == fewest]
-    for unit in (each for each in with_cuts(netlist) if each.name in clock.path):
-        own = netlist.at(unit)
-        plans = {stages: plan_of(unit, replace(own, stages=stages)) for stages in range(own.stages, MOST_STAGES + 1)}
-        finer = (stages for stages, plan in plans.items() if plan.latency > plans[own.stages].latency)
-        if (stages := next(finer, None)) is not None:
-            return [f"{CUTS}.{unit.name}={stages}"]
-    return []
+    finer = {unit.name: setting for unit in with_cuts(netlist) if (setting := _finer(netlist, unit))}
+    found = [f"hops.{each.name}={fewest + 1}" for each in channels if each.hops == fewest < MOST_HOPS]
+    found = found or [setting for name, setting in finer.items() if name in clock.path][:1]
+    late = [setting for name, setting in finer.items() if clock.arrivals.get(name, 0) > nanoseconds]
+    return found and list(dict.fromkeys(found + late))
+
+
+def _finer(netlist: Netlist, unit: Node) -> str | None:
+    """The parameter with which arithmetic of ``unit`` takes more cycles; None where it has the finest cut."""
+    own = netlist.at(unit)
+    plans = {stages: plan_of(unit, replace(own, stages=stages)) for stages in range(own.stages, MOST_STAGES + 1)}
+    finer = (stages for stages, plan in plans.items() if plan.latency > plans[own.stages].latency)
+    return next((f"{CUTS}.{unit.name}={stages}" for stages in finer), None)

@@ -133,5 +133,6 @@ def _clocks(
     for netlist, names in fitting.items():
         timings = [found[netlist, run] for run in family.runs]
         median = sorted(timings, key=lambda each: each.mhz)[len(timings) // 2]
-        clocks[netlist.name] = ClockResult(tuple(each.mhz for each in timings), median.path(names), median.ends)
+        mhz = tuple(each.mhz for each in timings)
+        clocks[netlist.name] = ClockResult(mhz, median.path(names), median.ends, median.by_part(names))
     return clocks

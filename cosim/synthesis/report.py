@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import reduce
 from operator import add
 from statistics import median
@@ -21,11 +21,12 @@ LARGEST = 3
 @dataclass(frozen=True)
 class ClockResult:
     """Clocks in MHz, one for each seed, and the slowest path of the median as names of operators and channels, with the
-    registers at its ``ends``."""
+    registers at its ``ends``; and the nanoseconds after which all of each part is reached (``arrivals``)."""
 
     mhz: tuple[float, ...]
     path: tuple[str, ...]
     ends: tuple[str, ...]
+    arrivals: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def median(self) -> float:

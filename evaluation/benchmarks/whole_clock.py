@@ -60,14 +60,13 @@ NEAR_MEMORIES = "scratchpad_ports=1", "scratchpad_bytes=1024", "page_bytes=256",
 
 DESIGNS = {
     "softmax": Design("softmax.py", ("hop=1", "cuts.powers=6", "cuts.quotients=6", "cuts.max=5", *NEAR_MEMORIES)),
-    "moe_simple": Design("moe_simple.py", ("hop=1",)),
-    "swiglu": Design("swiglu.py", ("hop=1", "cuts.activation=6")),
+    "moe_simple": Design("moe_simple.py", ("hop=1", "stages=6", "block_ram_words=16")),
+    "swiglu": Design("swiglu.py", ("hop=1", "stages=6", "cuts.activation=8")),
     "attention": Design(
         "attention.py:small",
         (
-            "hop=1",
-            *(f"cuts.region{at}_{name}=6" for at in range(2) for name in ("shrink", "weight", "result")),
-            *NEAR_MEMORIES,
+            *("hop=1", "stages=6", *(f"cuts.region{at}_{name}=4" for at in range(2) for name in ("product", "part"))),
+            *(*NEAR_MEMORIES, "block_ram_words=16"),
         ),
     ),
 }

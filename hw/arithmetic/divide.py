@@ -17,6 +17,7 @@ class Reciprocal(Tabulated):
     """``result`` = 1 / ``value``, as `step.functions.reciprocal.divide` does it, step by step."""
 
     cuts = (1,), (1, 4), (1, 2, 4), (1, 2, 3, 4)
+    products = (3,)
 
     def compute(self, m: Module) -> Value:
         exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
@@ -31,6 +32,7 @@ class Divide(Tabulated):
     """``result`` = ``first`` / ``second``, as `step.functions.reciprocal.divide` does it, step by step."""
 
     cuts = (1, 4, 6), (1, 2, 4, 6), (1, 2, 4, 5, 6), (1, 2, 3, 4, 5, 6)
+    products = 3, 5
 
     inputs: ClassVar[dict[str, int]] = {"first": 32, "second": 32}
 

@@ -12,6 +12,7 @@ class Exp(Tabulated):
     """``result`` = e^``value``, as `step.functions.exp.exp` does it, step by step."""
 
     cuts = (2, 4, 7), (2, 4, 5, 7), (1, 2, 4, 5, 7), (1, 2, 3, 4, 5, 7)
+    products = 1, 6
 
     def compute(self, m: Module) -> Value:
         x = self.locate(m, self.value)

@@ -21,6 +21,7 @@ class Gelu(Tabulated):
         (1, 2, 4, 5, 6, 8, 9, 10, 11, 12),
         (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
     )
+    products = 4, 8, 11
 
     def __init__(self, stages: int, approximate: Form = "none") -> None:
         self.approximate: Form = approximate

@@ -41,7 +41,8 @@ def whole_product(x: Values) -> Value:
 
 def multiplied(unit: Staged, m: Module, step: int, first: Value, second: Value, **kept: Value) -> Values:
     """``step`` and the next one of ``unit``: the ``product`` of both, and what is ``kept``."""
-    x = unit.behind(m, step, **products_of_halves(first, second), **kept)
+    x = unit.within(m, step, first=first, second=second, **kept)
+    x = unit.behind(m, step, **products_of_halves(x.first, x.second), **x.only(*kept))
     return unit.behind(m, step + 1, product=whole_product(x), **x.only(*kept))
 
 

@@ -17,6 +17,7 @@ class Log(Tabulated):
     """``result`` = ln(``value``), as `step.functions.log.log` does it, step by step."""
 
     cuts = (1, 4, 6, 8), (1, 2, 4, 6, 7, 8), (1, 2, 3, 4, 5, 6, 7, 8)
+    products = 3, 5
 
     def compute(self, m: Module) -> Value:
         exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]

@@ -16,6 +16,7 @@ class Root(Tabulated):
     """``result`` = ``value`` to the ``power``, as `step.functions.rsqrt` does it, step by step."""
 
     cuts = (1,), (1, 4), (1, 2, 4), (1, 2, 3, 4)
+    products = (3,)
     power: ClassVar[float]
 
     def compute(self, m: Module) -> Value:

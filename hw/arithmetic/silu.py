@@ -19,6 +19,7 @@ class Sigmoid(Tabulated):
     """``result`` = sigmoid(``value``), as `step.functions.silu.sigmoid` does it, step by step."""
 
     cuts: ClassVar[tuple[tuple[int, ...], ...]] = (2, 4, 7), (2, 4, 5, 7), (1, 2, 4, 5, 7), (1, 2, 3, 4, 5, 7)
+    products: ClassVar[tuple[int, ...]] = 1, 6
 
     def compute(self, m: Module) -> Value:
         x = self.look_up(m)
@@ -67,6 +68,7 @@ class Silu(Sigmoid):
     """
 
     cuts = (4, 7), (2, 4, 7, 9), (2, 3, 4, 5, 7, 9), (1, 2, 3, 4, 5, 7, 8, 9)
+    products = 1, 6, 8
 
     def compute(self, m: Module) -> Value:
         x = self.look_up(m)

@@ -22,6 +22,7 @@ class Sine(Tabulated):
     """``result`` = sin(``value``), so many quarters of a turn later, as `step.functions.sine` does it, step by step."""
 
     cuts = (1, 4, 7, 9), (1, 3, 4, 5, 7, 9), (1, 2, 3, 4, 5, 7, 9, 10), (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+    products = 2, 6, 8
     quarter: ClassVar[int]
 
     def compute(self, m: Module) -> Value:
@@ -55,8 +56,9 @@ class Sine(Tabulated):
     def multiplied(self, m: Module, step: int, first: Value, second: Value, **kept: Value) -> Values:
         """``step`` and the next one: the ``product``, in parts that fit multipliers, and what is ``kept``."""
         places = [(low, at) for low in (0, HALF) for at in range(0, len(second), PART)]
-        parts = {f"part_{low}_{at}": first[low:][: HALF + low] * second[at:][:PART] for low, at in places}
-        x = self.behind(m, step, **parts, **kept)
+        x = self.within(m, step, first=first, second=second, **kept)
+        parts = {f"part_{low}_{at}": x.first[low:][: HALF + low] * x.second[at:][:PART] for low, at in places}
+        x = self.behind(m, step, **parts, **x.only(*kept))
         product = Signal(len(first) + len(second), name=f"product_of_{step}")
         shifted = [Cat(C(0, low + at), getattr(x, f"part_{low}_{at}")) for low, at in places]
         m.d.comb += product.eq(sum(shifted[1:], shifted[0]))

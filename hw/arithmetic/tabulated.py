@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import C, Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib.memory import Memory
@@ -19,27 +19,34 @@ HUGE = 127 + LARGEST_EXPONENT
 
 NEVER = C(0, 1)
 
-ROUNDING = half(0)
-"""The cut in the middle of rounding, of five stages and more."""
+ROUNDING, ROUNDED = half(0), half(-1)
+"""The cuts in front of the sum of rounding, of five stages and more, and behind it, of eight."""
 
 
 class Tabulated(Staged):
     """Arithmetic with a table in a memory, which is read with the clock: the step that does so is always a cut.
 
-    Classes say the cuts for at most four stages. With five there is one more, with six one behind every step.
+    Classes say the cuts for at most four stages. With five there is one more, with six one behind every step, with
+    seven one in front of each product, as multipliers of an FPGA are far, and with eight one more.
     """
+
+    products: ClassVar[tuple[int, ...]]
+    """The steps that multiply."""
 
     def __init_subclass__(cls, **others: Any) -> None:
         super().__init_subclass__(**others)
         if "cuts" in vars(cls):
             finest = cls.cuts[-1]
-            every = tuple(range(1, finest[-1] + 1))
-            cls.cuts = (*cls.cuts, *[finest] * (4 - len(cls.cuts)), (*finest, ROUNDING), (*every, ROUNDING))
+            every = (*range(1, finest[-1] + 1), ROUNDING)
+            apart = (*every, *map(half, cls.products))
+            more = (*finest, ROUNDING), every, apart, (*apart, ROUNDED)
+            cls.cuts = (*cls.cuts, *[finest] * (4 - len(cls.cuts)), *more)
 
     def locate(self, m: Module, value: Value) -> Values:
         """Steps 1 to 3: the ``magnitude`` of x * log2(e), if x is not huge; x is the ``number``."""
-        mantissa = Cat(value[:23], C(1, 1))
-        x = self.behind(m, 1, number=value, **products_of_halves(mantissa, C(LOG2_E, 24)))
+        x = self.within(m, 1, number=value)
+        mantissa = Cat(x.number[:23], C(1, 1))
+        x = self.behind(m, 1, number=x.number, **products_of_halves(mantissa, C(LOG2_E, 24)))
         product = whole_product(x)[46 - POSITION_BITS - LARGEST_EXPONENT :]
         x = self.behind(m, 2, product=product, shift=(HUGE - x.number[23:31])[:8], number=x.number)
         magnitude = Mux(x.shift[5:].any(), 0, x.product >> x.shift[:5])
@@ -70,6 +77,7 @@ class Tabulated(Staged):
         entry = self.item(m, step, rows, value_bits + rises.width, Cat(place[table.step_bits :], *segment))
         x = self.behind(m, step, place=place[: table.step_bits], **kept)
         x = self.behind(m, step + 1, entry=entry, place=x.place, **x.only(*kept))
+        x = self.within(m, step + 2, **vars(x))
         rise = x.entry[value_bits:]
         more = ((rise.as_signed() if rises.signed else rise) * x.place) >> table.step_bits
         x = self.behind(m, step + 2, base=x.entry[:value_bits], more=more, **x.only(*kept))
@@ -109,6 +117,8 @@ class Tabulated(Staged):
         x = self.within(m, 0, unrounded=unrounded, up=up, zero=zero, infinite=infinite, **kept)
         result = Signal(len(unrounded), name="rounded")
         m.d.comb += result.eq(x.unrounded + x.up)
+        x = self.within(m, -1, result=result, **x.only("zero", "infinite", *kept))
+        result = x.result
         above = result[23:]  # looked at bit by bit, as comparisons would have one more carry
         beyond = above[8:-1].any() | above[:8].all()
         large = Signal(name="large")

@@ -20,6 +20,7 @@ class Saturating(Tabulated):
 
     function: ClassVar[Callable[[float], float]]
     cuts = (2, 5), (2, 4, 5, 7), (1, 2, 4, 5, 6, 7), (1, 2, 3, 4, 5, 6, 7)
+    products = 4, 6
 
     def compute(self, m: Module) -> Value:
         # Step 1: the place of the magnitude, and what the table does not say.

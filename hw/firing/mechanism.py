@@ -33,6 +33,8 @@ class Mechanism:
         self._ends = Signal(name="ends")
         self._rests = Signal(name="rests")
         self._busy = Signal(name="busy")
+        self._stays = Signal(name="stays_busy")
+        self._frees = Signal(name="frees")
         self._heads = [getattr(unit, f"input{port}") for port in range(len(unit.rule.inputs))]
         self._takes = [Signal(name=f"take{port}") for port in range(len(unit.rule.inputs))]
         self._drops = {port: Signal(name=f"drop{port}") for port in unit.rule.held}
@@ -97,17 +99,22 @@ class Mechanism:
     def occupy(self, when: Value, cycles: Any = None) -> None:
         """The next firing is ``cycles`` (>= 1; an initiation interval) after this one at the earliest, if ``when``."""
         if (most := self.unit.rule.initiation_interval) > 1:
-            self._m.d.comb += self._busy.eq(self._runs(most, when, cycles))
+            left, runs = self._runs(most, when, cycles)
+            self._m.d.comb += self._busy.eq(runs)
+            if self.unit.far:
+                more = 1 if cycles is None else cycles != 1
+                self._m.d.comb += [self._stays.eq(when & more), self._frees.eq(left == 1)]
 
     def reserve(self, port: int, when: Value, cycles: Any = None) -> None:
         """The next token leaves on output ``port`` ``cycles`` (>= 1; `FiringRule.burst`) behind this one or later, if
         ``when``."""
         if (most := self.unit.rule.burst) > 1:
-            self.room(~self._runs(most, when, cycles) | ~self._puts[port])
+            self.room(~self._runs(most, when, cycles)[1] | ~self._puts[port])
 
-    def _runs(self, most: int, when: Value, cycles: Any) -> Value:
-        """Whether a firing with ``when`` was less than ``cycles`` ago, ``most`` where they are not given."""
-        return countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)[1]
+    def _runs(self, most: int, when: Value, cycles: Any) -> tuple[Signal, Signal]:
+        """Cycles for which a firing with ``when`` will be less than ``cycles`` ago, ``most`` where they are not given;
+        and whether it is."""
+        return countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
 
     # -- the machine ----------------------------------------------------------------------------------------------
 
@@ -117,10 +124,15 @@ class Mechanism:
         starved = Signal()
         blocked = Signal()
         stopped = Signal(4)  # code of the fault that was met
+        ready: Value = ~unit.finished & (stopped == 0) & ~self._busy
+        if unit.far:  # the same, in a register
+            ready = Signal(name="is_ready", init=1)
+            fails = ready & ~starved & (self._code != 0)
+            becomes(m, ready, (self.fires, ~(self._ends | self._stays)), (fails, 0), (self._frees & ~unit.finished, 1))
         m.d.comb += [
             starved.eq(Cat(*self._missing).any() if self._missing else 0),
             blocked.eq(Cat(*self._full).any() if self._full else 0),
-            self.ready.eq(~unit.finished & (stopped == 0) & ~self._busy),
+            self.ready.eq(ready),
             self.fires.eq(self.ready & ~starved & (self._code == 0) & ~blocked),
             unit.fault.eq(stopped),
         ]

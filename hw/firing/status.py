@@ -22,7 +22,7 @@ class ProgramStatus(Parametric):
 
     ``done``: all of the ``enders`` units whose end is the program's have handled Done. ``fault`` and ``fault_unit``
     are the code and the number of the first unit, in the program's order, of those that met a fault; 0 without one.
-    Units that are ``far`` have registers in front of it, for their codes too.
+    Units that are ``far`` have registers in front of it, and faults of theirs take two cycles more.
     """
 
     def __init__(self, units: int, enders: int, *, far: bool = False) -> None:
@@ -40,10 +40,11 @@ class ProgramStatus(Parametric):
         stopped = Signal(self._units)  # a unit that stopped keeps its code
         first = Signal(self._units)  # one bit at most
         m.d.sync += finished.eq(Cat(getattr(self, f"finished{ender}") for ender in range(self._enders)))
-        m.d.sync += stopped.eq(Cat(code.any() for code in codes))
         if self._far:
             codes = [registered(m, code, f"code{unit}") for unit, code in enumerate(codes)]
-        m.d.comb += first.eq(stopped & -stopped)
+        m.d.sync += stopped.eq(Cat(code.any() for code in codes))
+        domain = m.d.sync if self._far else m.d.comb
+        domain += first.eq(stopped & -stopped)
         m.d.sync += [
             self.done.eq(finished.all()),
             self.fault.eq(_any(Mux(first[unit], code, 0) for unit, code in enumerate(codes))),

@@ -14,11 +14,8 @@ from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import Format, TokenFormat
 from hw.primitives.memories import Ram
-from hw.primitives.timing import becomes, countdown, delayed, held
+from hw.primitives.timing import DRIVEN, becomes, countdown, delayed, held, kept
 from hw.verilog.modules import Parametric, Spelling, spelled
-
-DRIVEN = 64
-"""Bits of a word that a register drives, where registers are copied."""
 
 
 class ProducerSignature(wiring.Signature):
@@ -231,9 +228,7 @@ class ChannelFifo(Parametric):
 
 def _kept(register: Signal, copies: Sequence[str]) -> Signal:
     """``register``, which synthesis must not join with its ``copies``."""
-    if len(copies) > 1:
-        register.attrs["keep"] = 1
-    return register
+    return kept(register) if len(copies) > 1 else register
 
 
 @cache

@@ -219,3 +219,8 @@ class AxiStreamSignature(wiring.Signature):
 def data_bits(format: TokenFormat) -> int:
     """Width of ``tdata``; 0: there is none."""
     return -(-format.edge_bits // 8) * 8
+
+
+def is_far(netlist: Netlist) -> bool:
+    """Whether parts may be far from each other: some channel has hops."""
+    return any(each.hops for each in netlist.channels)

@@ -107,11 +107,12 @@ class OffChipUnit(Parametric):
     def spelling(self) -> Spelling:
         behind = () if self.deliver is None else (self.deliver.token,)
         walks = (spelled(vars(each.walk)) for each in self.issue.numbers.values() if isinstance(each, Beats))
-        return sum(walks, Spelling.some(*stream_words(self.issue.inputs, behind).pieces))
+        words = sum(walks, Spelling.some(*stream_words(self.issue.inputs, behind).pieces))
+        return words + spelled({"far": self.far})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        m.submodules.issue = issue = Shared(Unit(self.issue))
+        m.submodules.issue = issue = self._machine(self.issue)
         m.submodules.port = port = Shared(self.port)
         for at in range(len(self.issue.inputs)):
             join(m, getattr(self, f"input{at}"), getattr(issue, f"input{at}"))
@@ -121,7 +122,7 @@ class OffChipUnit(Parametric):
         if self.deliver is None or self.queue is None:
             pass_status(m, issue, self)
             return m
-        m.submodules.deliver = deliver = Shared(Unit(self.deliver))
+        m.submodules.deliver = deliver = self._machine(self.deliver)
         m.submodules.pending = pending = Shared(ChannelFifo(self.deliver.pending, self.slots))
         m.submodules.queue = queue = Shared(self.queue)
         join(m, issue.output1, pending.i)
@@ -135,6 +136,11 @@ class OffChipUnit(Parametric):
         pass_status(m, deliver, self)
         m.d.comb += self.fault.eq(issue.fault)
         return m
+
+    def _machine(self, rule: FiringRule) -> Any:
+        unit = Unit(rule)
+        unit.far = self.far
+        return Shared(unit)
 
 
 def loading(node: Node, netlist: Netlist, declared: Declared) -> OffChipUnit:

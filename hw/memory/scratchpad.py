@@ -16,6 +16,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.memory.share import FillerSignature, ReaderSignature, Ring, ShareFormat
 from hw.primitives.memories import BLOCK_RAM
+from hw.primitives.timing import DRIVEN, kept
 from hw.verilog.modules import Parametric
 
 
@@ -47,14 +48,20 @@ class _PageBurst:
 class ScratchpadMemory(Parametric):
     """The memory of some ``shares``, of ``page_words`` words for each of their pages, in ``banks``.
 
+    Of LUT RAM that is ``far`` the addresses are in registers, with copies for every `DRIVEN` bits, not the words.
+
     Ports: ``filler0``, ``reader0``, ... for the shares, and what each has ``taken``: the pages that are its.
     """
 
     verilog_name = "Scratchpad"
 
-    def __init__(self, shares: Sequence[ShareFormat], page_words: int, banks: int, block_ram_words: int) -> None:
+    def __init__(
+        self, shares: Sequence[ShareFormat], page_words: int, banks: int, block_ram_words: int, *, far: bool = False
+    ) -> None:
         self.shares, self.page_words, self.banks = tuple(shares), page_words, banks
-        self.block_ram_words = block_ram_words
+        self.block_ram_words, self._far = block_ram_words, far
+        numbers = {"page_words": page_words, "banks": banks, "block_ram_words": block_ram_words}
+        self.parameters = {"shares": self.shares, **numbers, **({"far": True} if far else {})}
         members: dict[str, Any] = {}
         for number, share in enumerate(self.shares):
             members |= {
@@ -142,21 +149,35 @@ class ScratchpadMemory(Parametric):
     ) -> None:
         depth = -(-self._words // self.banks)
         bits = max(share.word_bits for share in self.shares)
+        deep = depth > self.block_ram_words
+        far = self._far and not deep
+        width = DRIVEN if far else bits
         words = []
         for bank in range(self.banks):
-            attrs = BLOCK_RAM if depth > self.block_ram_words else {}
-            m.submodules[f"bank{bank}"] = memory = Memory(shape=bits, depth=depth, init=[], attrs=attrs)
-            write, read = memory.write_port(), memory.read_port()
-            for at, burst in fills.items():
-                with m.If((burst.left != 0) & (burst.bank == bank)):
-                    m.d.comb += [write.en.eq(1), write.addr.eq(burst.row), write.data.eq(rings[at].filler.word)]
-            m.d.comb += read.en.eq(1)
-            for burst in reads.values():
-                with m.If(burst.begins & (burst.first_bank == bank)):
-                    m.d.comb += read.addr.eq(burst.first_row)
-                with m.Elif(burst.goes_on & (burst.next_bank == bank)):
-                    m.d.comb += read.addr.eq(burst.next_row)
-            words.append(read.data)
+            parts = []
+            for low in range(0, bits, width):
+                name, attrs = f"bank{bank}" + (f"_{low // width}" if far else ""), BLOCK_RAM if deep else {}
+                memory = Memory(shape=min(width, bits - low), depth=depth, init=[], attrs=attrs)
+                m.submodules[name] = memory
+                write, read = memory.write_port(), memory.read_port(domain="comb" if far else "sync")
+                for at, burst in fills.items():
+                    with m.If((burst.left != 0) & (burst.bank == bank)):
+                        word = rings[at].filler.word[low : low + width]
+                        m.d.comb += [write.en.eq(1), write.addr.eq(burst.row), write.data.eq(word)]
+                place = read.addr
+                if far:
+                    place, copy = (Signal(range(depth), name=f"{name}_{each}") for each in ("following", "place"))
+                    m.d.sync += kept(copy).eq(place)
+                    m.d.comb += read.addr.eq(copy)
+                else:
+                    m.d.comb += read.en.eq(1)
+                for burst in reads.values():
+                    with m.If(burst.begins & (burst.first_bank == bank)):
+                        m.d.comb += place.eq(burst.first_row)
+                    with m.Elif(burst.goes_on & (burst.next_bank == bank)):
+                        m.d.comb += place.eq(burst.next_row)
+                parts.append(read.data)
+            words.append(Cat(parts))
         for at, burst in reads.items():
             chosen = Signal(bits, name=f"read{at}_word")
             with m.Switch(burst.bank):

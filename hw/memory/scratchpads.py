@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.links.layout import input_formats
+from hw.links.layout import input_formats, is_far
 from hw.memory.scratchpad import ScratchpadMemory
 from hw.memory.share import ShareFormat
 from step.language.graph import Node
@@ -33,7 +33,8 @@ def _format(share: Share, scratchpad: ScratchpadPlan, netlist: Netlist) -> Share
 def hardware(scratchpad: ScratchpadPlan, netlist: Netlist) -> ScratchpadMemory:
     """The memory of ``scratchpad``."""
     formats = tuple(_format(share, scratchpad, netlist) for share in scratchpad.shares)
-    return ScratchpadMemory(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
+    sizes = scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words
+    return ScratchpadMemory(formats, *sizes, far=is_far(netlist))
 
 
 def ports(scratchpad: ScratchpadPlan) -> Mapping[str, str]:

@@ -9,6 +9,15 @@ from amaranth.hdl import C, Module, Mux, Signal, Value
 
 from hw.primitives.memories import Ram
 
+DRIVEN = 64
+"""Bits of a word that a register drives, where registers are copied."""
+
+
+def kept(register: Signal) -> Signal:
+    """``register``, which synthesis must not join with its copies."""
+    register.attrs["keep"] = 1
+    return register
+
 
 def becomes(m: Module, register: Signal, *cases: tuple[Value, Any]) -> None:
     """Let ``register`` become the value of the first of the ``cases`` whose condition holds; else it stays."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.memory.off_chip import loading
+from hw.firing.unit import Unit
+from hw.links.layout import is_far
+from hw.memory.off_chip import OffChipUnit, loading
 from hw.rules.unit import translated
 from hw.verilog.modules import Parametric
 from step.firing.declared import declared_rule
@@ -20,6 +22,12 @@ from step.lowering.netlist import Netlist
 
 def unit_of(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``; raises `FabricError` where there is none."""
+    made = _made(node, netlist)
+    made.far = is_far(netlist) and isinstance(made, Unit | OffChipUnit)
+    return made
+
+
+def _made(node: Node, netlist: Netlist) -> Parametric:
     declared = declared_rule(node)
     if find_module(__name__, node.operator.name) is not None or declared is None:
         module = needed_module(__name__, node.operator.name, node.describe(), f"the operator {node.operator.name!r}")

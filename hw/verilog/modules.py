@@ -157,6 +157,7 @@ class Parametric(wiring.Component):
     simulated: ClassVar[bool] = False
     """Whether its Verilog is for simulation only, beside other sources of the design."""
 
+    far = False  # whether wires to and from it are long, so that a register says whether a unit is ready
     _MustUse__silence = True  # made for its name and ports, and often not elaborated: Amaranth need not warn
 
     def __new__(cls, *args: Any, **others: Any) -> Self:
@@ -179,7 +180,7 @@ class Parametric(wiring.Component):
     def key(self) -> str:
         """The parameters as a text: what has equal ones, and one class, is equal."""
         with any_length():
-            return repr({name: _stable(value) for name, value in self.parameters.items()})
+            return repr({name: _stable(value) for name, value in self.parameters.items()}) + " far" * self.far
 
     verilog_name: ClassVar[str] = ""
     """Name of the component in Verilog, in camel case, where that is not the name of its class."""

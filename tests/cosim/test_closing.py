@@ -40,12 +40,13 @@ def chain() -> Program:
 
 
 def clocked(monkeypatch: pytest.MonkeyPatch, unit: Any, whole: Any) -> None:
-    """Clocks of the unit ``exp`` and of the whole, with the parts of their slowest paths, by the fabric."""
+    """Clocks of the unit ``exp`` and of the whole, with the parts of their slowest paths, by the fabric; behind these
+    may be when parts are reached."""
 
     def measure(netlist: Netlist, family: Ecp5, *, whole: bool = True, progress: Any) -> Report:
         def clock(made: Any) -> ClockResult:
-            megahertz, path = made(netlist.fabric)
-            return ClockResult((megahertz,), path, ("first", "last"))
+            megahertz, path, *arrivals = made(netlist.fabric)
+            return ClockResult((megahertz,), path, ("first", "last"), *arrivals)
 
         exp = Component("exp", "map", "exp_module", AREA, clock(unit))
         return Report(netlist.graph.name, family, (exp,), (), AREA, clock(of_whole) if whole else None)
@@ -75,13 +76,26 @@ def test_channels_get_hops_and_arithmetic_stages(monkeypatch: pytest.MonkeyPatch
     )
 
 
+def test_all_arithmetic_that_is_late_has_a_stage_in_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what is reached in time, and none without a register in the slowest path."""
+
+    def whole(fabric: FabricConfig) -> tuple[float, tuple[str, ...], dict[str, float]]:
+        return 80.0 + 20 * fabric.hops.get("x", 0), ("channel x",), {"exp": 12.5 - fabric.hops.get("x", 0), "x": 13}
+
+    clocked(monkeypatch, lambda fabric: (200.0, ()), whole)
+    found = close(chain(), Ecp5(), 120)
+    assert found.missed is None and found.program.fabric == FabricConfig(cuts={"exp": 6}, hops={"x": 2})
+    assert close(chain(), Ecp5(), 85).program.fabric == FabricConfig(cuts={"exp": 5}, hops={"x": 1})
+    assert close(chain(), Ecp5(), 79).program.fabric == FabricConfig()
+
+
 @pytest.mark.parametrize("path", [("exp",), ("x",), ("channel x",), ("channel x", "exp")])
 def test_a_path_that_nothing_cuts_is_told(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exponential has six cuts at most, a source none; a channel has two hops at most."""
+    """The exponential has eight cuts at most, a source none; a channel has two hops at most."""
     clocked(monkeypatch, lambda fabric: (200.0, ()), lambda fabric: (90.0, path))
     found = close(chain(), Ecp5(), 100)
     assert found.missed == "chain has 90.0 of 100 MHz, from first to last"
-    assert found.program.fabric.cuts == ({"exp": 6} if "exp" in path else {})
+    assert found.program.fabric.cuts == ({"exp": 8} if "exp" in path else {})
     assert found.program.fabric.hops == ({"x": 2} if "channel x" in path else {})
 
 

@@ -221,6 +221,7 @@ def test_late_ends_are_counted_by_their_parts() -> None:
     timing = _read_report(report)
     assert timing.mhz == 80 and timing.arrivals["design.u1_up.a_FF"] == 12
     assert timing.late({"u1_up": "up"}, 10) == {"up": 2, "": 1}
+    assert timing.by_part({"u1_up": "up"}) == {"up": 12, "": 13}
 
 
 def test_all_ports_of_a_unit_are_behind_channels_or_pins() -> None:

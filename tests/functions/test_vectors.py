@@ -81,7 +81,7 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
 ]  # fmt: skip
 
 
-@samples(vector=VECTORS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS, stages=[4, 5])
+@samples(vector=VECTORS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS, stages=[4, 5, 7, 8])
 def test_vector(
     vector: tuple[Function, tuple[Tile, ...], bool], lanes: int, link: int, gaps: list[int], stages: int
 ) -> None:

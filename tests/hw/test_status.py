@@ -23,7 +23,7 @@ FABRIC = FabricConfig()
 
 
 def seen(status: ProgramStatus, faults: dict[int, int], finished: set[int]) -> tuple[int, int, int]:
-    """``done``, ``fault`` and ``fault_unit``, three cycles after these units met these faults."""
+    """``done``, ``fault`` and ``fault_unit``, five cycles after these units met these faults."""
     found: list[int] = []
 
     async def bench(context: Any) -> None:
@@ -31,7 +31,7 @@ def seen(status: ProgramStatus, faults: dict[int, int], finished: set[int]) -> t
             context.set(getattr(status, f"fault{unit}"), code)
         for ender in finished:
             context.set(getattr(status, f"finished{ender}"), 1)
-        await context.tick().repeat(3)
+        await context.tick().repeat(5)
         found.extend(context.get(each) for each in (status.done, status.fault, status.fault_unit))
 
     drive(status, bench)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,11 @@ def test_scenarios(first: int) -> None:
 @pytest.mark.parametrize("name", ["softmax.py", "recirculate.py", "attention.py:small"])
 def test_examples(name: str, seed: int) -> None:
     check(far(load_program(f"{EXAMPLES}/{name}"), seed))
+
+
+def test_buffers_in_lut_ram_have_their_addresses_in_registers() -> None:
+    program = load_program(f"{EXAMPLES}/softmax.py")
+    check(far(replace(program, fabric=replace(program.fabric, block_ram_words=2048, scratchpad_bytes=8192)), 1))
 
 
 def test_as_many_tokens_wait_for_their_times_as_a_channel_with_hops_has_slots() -> None:

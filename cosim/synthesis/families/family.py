@@ -35,6 +35,14 @@ class Timing:
         instances = map(_instance, self.cells)
         return tuple(name for name, _ in groupby(filter(None, map(names.get, instances))))
 
+    def by_part(self, names: Mapping[str, str]) -> dict[str, float]:
+        """The nanoseconds after which all cells of each part, by these ``names``, are reached."""
+        found = dict[str, float]()
+        for cell, at in self.arrivals.items():
+            part = names.get(_instance(cell), "")
+            found[part] = max(at, found.get(part, 0))
+        return found
+
     def late(self, names: Mapping[str, str], nanoseconds: float) -> Counter[str]:
         """How many cells of each part, by these ``names``, are reached later than that."""
         return Counter(names.get(_instance(cell), "") for cell, at in self.arrivals.items() if at > nanoseconds)

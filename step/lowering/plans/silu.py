@@ -15,6 +15,6 @@ def plan(function: Function, application: Application) -> VectorPlan:
     logistic function three cycles more than its stages.
     """
     stages = application.fabric.stages
-    slope, first = (1, 3) if isinstance(function, Sigmoid) else (2, 1)
-    cycles = tabulated(lambda few: first + slope * few, stages, joined=1)
+    slope, first, products = (1, 3, 2) if isinstance(function, Sigmoid) else (2, 1, 3)
+    cycles = tabulated(lambda few: first + slope * few, stages, products, joined=1)
     return vector_plan(function, application, cycles=cycles + rounding(application))

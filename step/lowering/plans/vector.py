@@ -61,18 +61,21 @@ def vector_plan(
     return VectorPlan(lane, operands, result, lanes, application.reduce, result.rows if dynamic else 0)
 
 
-def tabulated(cycles: Callable[[int], int], stages: int, joined: int = 0) -> int:
+def tabulated(cycles: Callable[[int], int], stages: int, products: int, joined: int = 0) -> int:
     """Cycles of arithmetic with a table: as many as ``cycles`` says of up to four ``stages``; with more of these one
-    more, in the middle of its rounding. With six those steps have cycles of their own that are ``joined`` before."""
-    return cycles(min(stages, 4)) + (stages > 4) + joined * (stages > 5)
+    more, in the middle of its rounding. With six those steps have cycles of their own that are ``joined`` before, with
+    seven each of its ``products`` takes one more, and with eight its rounding does."""
+    return cycles(min(stages, 4)) + (stages > 4) + joined * (stages > 5) + products * (stages > 6) + (stages > 7)
 
 
-def plan_by_stages(cycles: Callable[[int], int], joined: int = 0) -> Callable[[Function, Application], VectorPlan]:
+def plan_by_stages(
+    cycles: Callable[[int], int], products: int, joined: int = 0
+) -> Callable[[Function, Application], VectorPlan]:
     """The ``plan`` of functions whose lanes are `tabulated`, and take these ``cycles`` and those to round."""
 
     def plan(function: Function, application: Application) -> VectorPlan:
-        stages = application.fabric.stages
-        return vector_plan(function, application, cycles=tabulated(cycles, stages, joined) + rounding(application))
+        found = tabulated(cycles, application.fabric.stages, products, joined)
+        return vector_plan(function, application, cycles=found + rounding(application))
 
     return plan
 

@@ -97,7 +97,8 @@ class ScratchpadMemory(Parametric):
     def _supply(self, m: Module, rings: Sequence[Ring]) -> list[Value]:
         """The page that is taken next: one that never was, else the oldest of the first share that has free ones."""
         fresh = Signal(range(self.shares[0].pages + 1))
-        is_fresh, page = Signal(), Signal(len(rings[0].next_page))
+        is_fresh = Signal()
+        page = Signal(len(rings[0].next_page))
         m.d.comb += [is_fresh.eq(fresh != self.shares[0].pages), page.eq(fresh)]
         takes = [ring.filler.store & ring.new for ring in rings]
         taken = Signal()
@@ -146,7 +147,8 @@ class ScratchpadMemory(Parametric):
         for bank in range(self.banks):
             attrs = BLOCK_RAM if depth > self.block_ram_words else {}
             m.submodules[f"bank{bank}"] = memory = Memory(shape=bits, depth=depth, init=[], attrs=attrs)
-            write, read = memory.write_port(), memory.read_port()
+            write = memory.write_port()
+            read = memory.read_port()
             for at, burst in fills.items():
                 with m.If((burst.left != 0) & (burst.bank == bank)):
                     m.d.comb += [write.en.eq(1), write.addr.eq(burst.row), write.data.eq(rings[at].filler.word)]

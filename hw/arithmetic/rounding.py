@@ -22,7 +22,8 @@ class Round(Staged):
 
     def compute(self, m: Module) -> Value:
         magnitude, exponent, sign = self.value[:31], self.value[23:31], self.value[31]
-        mask, unit = Signal(23), Signal(24)  # the bits of the fraction, and the one that weighs 1
+        mask = Signal(23)  # the bits of the fraction
+        unit = Signal(24)  # the bit that weighs 1
         m.d.comb += [mask.eq(C((1 << 23) - 1, 23) >> (exponent - 127)[:5]), unit.eq(mask + 1)]
         # By how much more the magnitude is before the mask cuts it off, and whether what is below 1 becomes 1.
         if self.direction == "nearest":

@@ -36,7 +36,8 @@ class Sine(Tabulated):
         x = self.behind(m, 1, mantissa=Cat(fraction, C(1, 1)), **kept)
         x = self.multiplied(m, 2, x.mantissa, unit, **x.only(*KEPT))
         # Steps 4 to 7: the slope at the place in the quarter.
-        quadrant, place = Signal(2), Signal(PLACE_BITS)
+        quadrant = Signal(2)
+        place = Signal(PLACE_BITS)
         m.d.comb += [
             quadrant.eq(x.product[TURN_BITS - 2 : TURN_BITS] + self.quarter),
             place.eq(x.product[TURN_BITS - 2 - PLACE_BITS :] ^ quadrant[0].replicate(PLACE_BITS)),

@@ -33,11 +33,17 @@ class Bursts(Parametric):
         m = Module()
         lanes, ports, shift = self._lanes, self._ports, self._lanes.shift
         bases = Array(getattr(self, f"base{at}")[shift:] for at in range(len(ports)))
-        asked, asked_port, offset = Signal(), Signal(range(len(ports))), Signal(32)
-        open, port, place = Signal(), Signal.like(asked_port), Signal(lanes.bus.address_bits - shift)
+        asked = Signal()
+        asked_port = Signal(range(len(ports)))
+        offset = Signal(32)
+        open = Signal()
+        port = Signal.like(asked_port)
+        place = Signal(lanes.bus.address_bits - shift)
         left = Signal(range(max(each.beats for each in ports) * lanes.transfers))  # transfers but one
-        index, room = Signal(lanes.index_bits), Signal(lanes.index_bits)  # of the burst: transfers but one
-        last, loads = Signal(), Signal()
+        index = Signal(lanes.index_bits)  # of the burst: transfers but one
+        room = Signal(lanes.index_bits)  # ... and those that it may have
+        last = Signal()
+        loads = Signal()
         m.d.comb += [
             index.eq(place),
             room.eq(~index),

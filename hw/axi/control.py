@@ -32,7 +32,9 @@ class MasterControl(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         every = range(self._masters)
-        still, chosen, held = self.still, Signal(range(self._masters)), Signal(init=1)
+        still = self.still
+        chosen = Signal(range(self._masters))
+        held = Signal(init=1)
         faults = Array(getattr(self, f"fault{at}") for at in every)
         m.d.comb += still.eq(Cat(getattr(self, f"idle{at}") for at in every).all())
         m.d.comb += self.fabric_reset.eq(ResetSignal() | held)

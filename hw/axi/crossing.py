@@ -30,7 +30,8 @@ class ClockFifo:
         self.valid, self.space = Signal(name=f"{name}_valid"), Signal(name=f"{name}_space")
         words = Memory(shape=width, depth=DEPTH, init=[])
         m.submodules[f"{name}_words"] = words
-        write, read = words.write_port(domain=writes), words.read_port(domain="comb")
+        write = words.write_port(domain=writes)
+        read = words.read_port(domain="comb")
         head, head_gray = _counter(m, f"{name}_head", writes, self.push)
         tail, tail_gray = _counter(m, f"{name}_tail", reads, self.pop)
         head_seen, tail_seen = _seen(m, head_gray, reads), _seen(m, tail_gray, writes)

@@ -40,7 +40,8 @@ class TokenEnds(Parametric):
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        header, place = Signal(self._format.header), Signal(range(self._format.cycles))
+        header = Signal(self._format.header)
+        place = Signal(range(self._format.cycles))
         m.d.comb += header.as_value().eq(self.user)
         m.d.comb += self.token_last.eq(~header.value | (place == cycles_of(self._format, header) - 1))
         if self._format.cycles > 1:

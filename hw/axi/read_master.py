@@ -70,7 +70,8 @@ class ReadMaster(Parametric):
         data: Value = self.rdata.word_select(place[: lanes.lane_bits], bits)
         whole = comes
         if lanes.transfers > 1:
-            part, before = Signal(range(lanes.transfers)), Signal(bits * (lanes.transfers - 1))
+            part = Signal(range(lanes.transfers))
+            before = Signal(bits * (lanes.transfers - 1))
             with m.If(comes):
                 m.d.sync += [part.eq(part + 1), before.eq(Cat(before, data)[bits:])]
             data, whole = Cat(before, data), comes & (part == lanes.transfers - 1)

@@ -33,7 +33,8 @@ class StoreLimit(Parametric):
         beat = Signal(range(beats), reset_less=True)
         end = Signal(len(limit) + 1, reset_less=True)  # place of the last beat of the next tile
         known, fits, old = (Signal(reset_less=True, name=name) for name in ("known", "fits", "old"))
-        moves, last = Signal(), Signal()
+        moves = Signal()
+        last = Signal()
         m.d.comb += [
             self.o.payload.eq(self.i.payload),
             self.o.valid.eq(self.i.valid & known & fits),

@@ -63,7 +63,10 @@ class WriteMaster(Parametric):
         """Beats of a tile into the queue; returns whether one began and is not whole, and whether a port has one."""
         stores = [getattr(self, f"store{at}") for at in range(len(self._ports))]
         valids = Cat(each.valid for each in stores)
-        began, missing, takes, last = Signal(), Signal(), Signal(), Signal()
+        began = Signal()
+        missing = Signal()
+        takes = Signal()
+        last = Signal()
         at = Signal(range(max(each.beats for each in self._ports)))  # beat of the tile
         port = turns(m, valids, takes & last, held=began)
         payload = Array(each.payload for each in stores)[port]
@@ -87,7 +90,8 @@ class WriteMaster(Parametric):
         """Beats of the bursts that are asked for onto the bus."""
         lanes = self._lanes
         first, length = transfers.front[: lanes.lane_bits], transfers.front[lanes.lane_bits :]
-        passed, moves = Signal(range(lanes.bus.burst)), Signal()
+        passed = Signal(range(lanes.bus.burst))
+        moves = Signal()
         part = Signal(range(lanes.transfers))
         enabled, beat = beats.front[0], beats.front[1:]
         bytes = Signal(lanes.bytes)
@@ -112,7 +116,9 @@ class WriteMaster(Parametric):
         bits = (count - 1).bit_length()
         of, rest = due.front[:bits], due.front[bits:]
         length, address = rest[: max(1, lanes.index_bits)], rest[max(1, lanes.index_bits) :]
-        telling, told, left = Signal(), Signal(range(count)), Signal(range(lanes.bus.burst))
+        telling = Signal()
+        told = Signal(range(count))
+        left = Signal(range(lanes.bus.burst))
         comes = Signal()
         m.d.comb += [
             self.bready.eq(due.valid & (~telling | (left == 0))),

@@ -25,7 +25,10 @@ class Lengths:
     def __init__(self, m: Module, reader: Any) -> None:
         self.front, self.valid = Signal(LENGTH, name="length"), Signal(name="length_valid")
         self.pop, self.ended, self.limit = Signal(name="length_pop"), Signal(name="length_ended"), reader.limit
-        word, chosen, leaves, takes = Signal(32), Signal(), Signal(), Signal()
+        word = Signal(32)
+        chosen = Signal()
+        leaves = Signal()
+        takes = Signal()
         m.d.comb += [
             leaves.eq(~self.valid | self.pop),
             takes.eq(~chosen | leaves),

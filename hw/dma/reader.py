@@ -42,7 +42,9 @@ class BeatReader(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         bits = (REQUEST - 1).bit_length()
-        asks, pop, more = Signal(), Signal(), Signal()
+        asks = Signal()
+        pop = Signal()
+        more = Signal()
         asked = Signal(len(self.limit), reset_less=True)  # requests that are taken
         offers = Signal(reset_less=True)
         reserved = count(m, "reserved", self._depth, up=asks, down=pop, by=REQUEST)
@@ -69,7 +71,8 @@ class BeatReader(Parametric):
         out = place(m, "out", depth, pop)
         if not deep:
             return beats.read(out), count(m, "held", depth, up=comes, down=pop) != 0
-        following, came = Signal(range(depth)), Signal()
+        following = Signal(range(depth))
+        came = Signal()
         m.d.comb += following.eq(out + pop)
         m.d.sync += came.eq(comes)
         return beats.read(following), count(m, "held", depth, up=came, down=pop) != 0
@@ -78,7 +81,8 @@ class BeatReader(Parametric):
         """Words that are a part of a beat, or several."""
         parts, together = self._beat // self._word, self._word // self._beat
         if together > 1:
-            part, before = Signal(range(together)), Signal(8 * (self._word - self._beat))
+            part = Signal(range(together))
+            before = Signal(8 * (self._word - self._beat))
             whole = part == together - 1
             word: Value = Cat(before, front)
             m.d.comb += [self.valid.eq(present & whole), pop.eq(Mux(whole, self.pop, present))]

@@ -39,8 +39,11 @@ class SinkDma(Parametric):
         plan, format, top = self._plan, self._format, self._top
         values, lengths = self._writer(m, VALUES, plan.word_bytes), self._writer(m, LIST, LENGTH_BYTES, 1)
         counts = Array(Signal(32, name=f"count{at}") for at in range(top + 2))  # entries so far, of each level
-        level, stop = Signal(range(top + 1)), Signal(range(top))
-        listed, held, rows = Signal(32), Signal(32), Signal(32)
+        level = Signal(range(top + 1))
+        stop = Signal(range(top))
+        listed = Signal(32)
+        held = Signal(32)
+        rows = Signal(32)
         header = Signal(format.header)
         m.d.comb += header.as_value().eq(self.i.tuser)
         with m.If(values.full | lengths.full):

@@ -47,7 +47,8 @@ class SourceDma(Parametric):
         wanted = self._ahead if plan.listed else max(LEAST_AHEAD, 1 << ceil_log2(plan.requests * REQUEST))
         lengths = Lengths(m, self._reader(m, LIST, LENGTH_BYTES, LEAST_AHEAD)) if plan.listed else None
         values = self._reader(m, VALUES, plan.word_bytes, min(wanted, self._ahead))
-        level, empty = Signal(range(top + 1), init=top), Signal(range(top))  # to open, or the rank of an empty
+        level = Signal(range(top + 1), init=top)  # to open
+        empty = Signal(range(top))  # its rank, or 0
         left = [Signal(LENGTH, name=f"left{at}") for at in range(top + 1)]  # entries of each level that are not out
         with m.FSM(init="begin" if lengths else "open"):
             if lengths:
@@ -128,7 +129,8 @@ class SourceDma(Parametric):
 
     def _goes_on(self, m: Module, empty: Value, left: list[Any]) -> tuple[Value, Value]:
         """The lowest level with more entries behind this one, and whether there is none."""
-        goes_on, all_out = Signal(range(self._top + 1)), Signal()
+        goes_on = Signal(range(self._top + 1))
+        all_out = Signal()
         m.d.comb += all_out.eq(1)
         for at in reversed(range(1, self._top + 1)):
             with m.If((empty < at) & ~left[at].one):
@@ -137,8 +139,11 @@ class SourceDma(Parametric):
 
     def _send(self, m: Module, values: Any, empty: Value, rows: Value, stop: Value) -> Value:
         """Offer a transfer of a value, or an ``empty`` that is not 0; whether the last one goes."""
-        format, header = self._format, Signal(self._format.header)
-        last, goes, moves = Signal(), Signal(), Signal()
+        format = self._format
+        header = Signal(self._format.header)
+        last = Signal()
+        goes = Signal()
+        moves = Signal()
         m.d.comb += [header.value.eq(empty == 0), header.stop.eq(stop), header.rank.eq(empty), goes.eq(moves & last)]
         if format.most_rows:
             shown = Mux(rows > format.most_rows, format.most_rows + 1, rows)

@@ -45,7 +45,10 @@ class Writer(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         store, depth, bits = self.store, self._depth, (REQUEST - 1).bit_length()
-        push, leaves, pads, fits = Signal(), Signal(), Signal(), Signal()
+        push = Signal()
+        leaves = Signal()
+        pads = Signal()
+        fits = Signal()
         into = place(m, "into", depth, push, reset_less=True)
         out = place(m, "out", depth, leaves, reset_less=True)
         held = count(m, "held", depth, up=push, down=leaves, reset_less=True)
@@ -74,7 +77,8 @@ class Writer(Parametric):
         """Put words into the beat at ``into``, which is several words or a part of one; whether it is written."""
         together, parts, width = self._word // self._beat, self._parts, 8 * min(self._word, self._beat)
         self._lanes = [Ram(m, f"lane{at}", width, self._depth) for at in range(parts)]
-        moves, whole = Signal(), Signal()
+        moves = Signal()
+        whole = Signal()
         at = Signal(range(max(together, parts)))
         m.d.comb += moves.eq(self.valid & space)
         if together > 1:

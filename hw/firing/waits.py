@@ -38,7 +38,9 @@ class WaitReport(Parametric):
         m = Module()
         every = range(len(self._channels))
         activities = [getattr(self, f"activity{at}") for at in range(self._units)]
-        units, starved, blocked = Signal(2 * self._units), Signal(len(every)), Signal(len(every))
+        units = Signal(2 * self._units)
+        starved = Signal(len(every))
+        blocked = Signal(len(every))
         m.d.sync += self.moved.eq(Cat(getattr(self, f"enter{at}") for at in every).any())
         full = [
             ~getattr(self, f"space{at}") | (getattr(self, f"present{at}") if at in self._fillers else 0) for at in every

@@ -84,7 +84,8 @@ class EditDatapath(Datapath, of=(SetRow, AppendRow, FilterLastTile, CausalMask))
     def _distance(self, m: Module) -> Value:
         """Distance of the first row above the first column; where that is farther than the tile goes, not how far."""
         rows, cols = self.tile.rows, self.tile.cols
-        distance, near = Signal(signed(33)), Signal(range(-rows, cols + 1))
+        distance = Signal(signed(33))
+        near = Signal(range(-rows, cols + 1))
         m.d.comb += distance.eq(self.operand1 - self.operand2)
         m.d.comb += near.eq(Mux(distance < -rows, -rows, Mux(distance > cols, cols, distance)))
         return near

@@ -25,7 +25,8 @@ class States:
 
     def __init__(self, m: Module, path: Datapath, results: int, begins: Value) -> None:
         start, first, emit = path.start, path.first, path.emit
-        left, last = Signal(init=1), Signal(range(results), init=results - 1, name="last_place")
+        left = Signal(init=1)
+        last = Signal(range(results), init=results - 1, name="last_place")
         place = Signal.like(last, name="place_of_state")
         m.d.comb += place.eq(Mux(start & left, Mux(last == results - 1, 0, last + 1), last))
         m.d.sync += last.eq(place)
@@ -46,7 +47,8 @@ def leave(
     """
     at_once = plan.most_rows > 0 and plan.deep_results
     if plan.most_rows:
-        begins, tags = path.leave, Signal(0)
+        begins = path.leave
+        tags = Signal(0)
         block = Signal(range(max(2, plan.arrangement.blocks)), name="complete_block")
         whole = delayed(m, order.last, plan.depth, "last")
         counts(m, block, complete, whole)

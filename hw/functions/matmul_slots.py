@@ -39,7 +39,9 @@ class Slots(Working):
         """Whether a product begins with the next cycle: its slot, which is that behind the last one's, does."""
         m, last = self._m, self._plan.arrangement.products - 1
         slot, _ = counter(m, last + 1, "slot", ends)
-        before, waits, enters = Signal(range(last + 1), init=last), Signal(name="waits"), Signal(name="enters")
+        before = Signal(range(last + 1), init=last)
+        waits = Signal(name="waits")
+        enters = Signal(name="enters")
         m.d.comb += enters.eq((begins | waits) & ends & (slot == before))
         m.d.sync += waits.eq((begins | waits) & ~enters)
         counts(m, before, enters, before == last)

@@ -30,7 +30,8 @@ def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working
     """The sums that leave the lanes, of ``scalars`` a cycle behind ``order``; where ``fresh``, from zero on."""
     shape, lane = plan.arrangement, lane_of(plan)
     first_bits, second_bits = (each.dtype.bits * plan.terms for each in plan.operands)
-    bits, sums = plan.sum_bits, Signal(shape.lanes * plan.sum_bits)
+    bits = plan.sum_bits
+    sums = Signal(shape.lanes * plan.sum_bits)
     wanted = lane.product_cycles + any(plan.deep_operands) + 1  # cycles from the order to when a state is wanted
     state = _state(m, plan, lane, order, fresh, sums, wanted)
     begins = delayed(m, fresh, wanted, "fresh") if lane.begins else None

@@ -41,7 +41,8 @@ class RotateDatapath(Datapath, of=RotateHalf):
         plan = self.plan
         words = plan.tile.words_at(self.rows) if plan.most_rows else plan.tile.words
         comes, last = window_from_start(m, self.start, words, plan.tile.words)
-        number, copy = Signal(range(plan.window)), Signal(range(plan.store.copies))
+        number = Signal(range(plan.window))
+        copy = Signal(range(plan.store.copies))
         ends = last | (number == plan.window - 1)
         with m.If(comes):
             m.d.sync += [number.eq(Mux(ends, 0, number + 1)), copy.eq(copy ^ ends)]

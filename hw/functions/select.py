@@ -45,7 +45,9 @@ class TargetIndicesDatapath(WiresDatapath, of=TargetIndices):
         (targets,), k = self.plan.operand_bits, self.plan.output.bits // 32
         bits = max(1, (targets - 1).bit_length())
         rest = Signal(targets, reset_less=True)
-        left, above, lowest = Signal(targets), Signal(targets), Signal(targets)
+        left = Signal(targets)
+        above = Signal(targets)
+        lowest = Signal(targets)
         m.d.comb += [
             left.eq(Mux(self.start, self.operand0, rest)),
             above.eq(left & (left - 1)),  # all but the lowest

@@ -104,7 +104,8 @@ class ScratchpadMemory(Parametric):
     def _supply(self, m: Module, rings: Sequence[Ring]) -> list[Value]:
         """The page that is taken next: one that never was, else the oldest of the first share that has free ones."""
         fresh = Signal(range(self.shares[0].pages + 1))
-        is_fresh, page = Signal(), Signal(len(rings[0].next_page))
+        is_fresh = Signal()
+        page = Signal(len(rings[0].next_page))
         m.d.comb += [is_fresh.eq(fresh != self.shares[0].pages), page.eq(fresh)]
         takes = [ring.filler.store & ring.new for ring in rings]
         taken = Signal()
@@ -159,7 +160,8 @@ class ScratchpadMemory(Parametric):
                 name, attrs = f"bank{bank}" + (f"_{low // width}" if far else ""), BLOCK_RAM if deep else {}
                 memory = Memory(shape=min(width, bits - low), depth=depth, init=[], attrs=attrs)
                 m.submodules[name] = memory
-                write, read = memory.write_port(), memory.read_port(domain="comb" if far else "sync")
+                write = memory.write_port()
+                read = memory.read_port(domain="comb" if far else "sync")
                 for at, burst in fills.items():
                     with m.If((burst.left != 0) & (burst.bank == bank)):
                         word = rings[at].filler.word[low : low + width]

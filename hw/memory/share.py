@@ -147,8 +147,10 @@ class Ring:
 
     def _fill(self) -> None:
         m, share, filler = self._m, self.share, self.filler
-        used, in_flight = Signal(range(share.pages + 1)), Signal(range(IN_FLIGHT + 1))
-        opened, takes = Signal(), Signal()
+        used = Signal(range(share.pages + 1))
+        in_flight = Signal(range(IN_FLIGHT + 1))
+        opened = Signal()
+        takes = Signal()
         self.may_begin = opened | (in_flight != IN_FLIGHT)
         m.d.comb += [takes.eq(filler.store & self.new), filler.too_large.eq(self.new & (used == share.pages))]
         page = Signal(share.page_bits)  # in the ring
@@ -168,7 +170,8 @@ class Ring:
             m.d.sync += self._tail.eq(self._tail + 1)
         m.d.sync += in_flight.eq(in_flight + (filler.store & ~opened) - self.reader.leave)
 
-        table, entries = self._table.write_port(), self._memory("entries", share.entry.size, 1 << share.slot_bits)
+        table = self._table.write_port()
+        entries = self._memory("entries", share.entry.size, 1 << share.slot_bits)
         m.d.comb += [table.addr.eq(self._tail), table.data.eq(self.next_page), table.en.eq(takes)]
         entry = entries.write_port()
         m.d.comb += [
@@ -180,9 +183,11 @@ class Ring:
 
     def _read(self) -> None:
         m, share, reader = self._m, self.share, self.reader
-        odd, end = Signal(), Signal(share.page_bits)
+        odd = Signal()
+        end = Signal(share.page_bits)
         m.d.comb += end.eq(Mux(odd, self.ends[1], self.ends[0]))
-        place, following = self._register("place", share.slot_bits), Signal(share.slot_bits)
+        place = self._register("place", share.slot_bits)
+        following = Signal(share.slot_bits)
         first = Cat(Const(0, share.shift), self.begin)
         m.d.comb += following.eq(Mux(reader.move, first + reader.at, place))
         with m.If(reader.leave):

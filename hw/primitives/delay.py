@@ -33,7 +33,8 @@ class DelayLine(Parametric):
             return m
         places = self._cycles - 1
         m.submodules.ring = ring = Memory(shape=self._width, depth=places, init=[])
-        write, read = ring.write_port(), ring.read_port()
+        write = ring.write_port()
+        read = ring.read_port()
         place = Signal(range(places))
         last = Signal()
         # whether the place was written since the reset, and whether what was read

@@ -138,7 +138,8 @@ def word_window(m: Module, start: Value, words: Sequence[int]) -> tuple[Value, l
     most = max(words)
     if most == 1:
         return C(0, 1), [start for _ in words]
-    number, following = Signal(range(most + 1), name="word_number"), Signal(range(most + 1), init=most)
+    number = Signal(range(most + 1), name="word_number")
+    following = Signal(range(most + 1), init=most)
     m.d.comb += number.eq(Mux(start, 0, following))
     with m.If(number != most):
         m.d.sync += following.eq(number + 1)

@@ -66,7 +66,10 @@ class RunControl(Parametric):
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        state, left, late, follows = Signal(_State), Signal(32), Signal(), Signal()
+        state = Signal(_State)
+        left = Signal(32)
+        late = Signal()
+        follows = Signal()
         m.d.comb += [
             self.busy.eq((state == _State.DRAINING) | (state == _State.RUNNING)),
             self.idle.eq(~self.busy & self.still),

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import Out
 
 from hw.axi.wrapper import wrapped
 from hw.design.emit import EmittedDesign, emit, structure_files
+from hw.design.short_names import renamed, short_names
 from hw.dma.wiring import FABRIC_RESET
 from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
 from hw.registers.run_control import HeldSetting, RunControl
@@ -88,7 +89,9 @@ def board_design(
     files |= structure_files(inner, initial_values=initial_values)
     files |= {f"{name}.sv": registers_text(name, registers), f"{name}.rdl": rdl_text(name, registers)}
     files |= structure_files(top, initial_values=initial_values)
-    return BoardDesign(fabric, files, board, registers, top)
+    short = short_names(files, netlist.graph.name)
+    files = {short(each): short(text) for each, text in files.items()}
+    return BoardDesign(renamed(fabric, short), files, board, registers, top)
 
 
 def _top(name: str, inner: Structure, slave: Structure, board: BoardPlan, names: EdgeNames) -> Structure:

@@ -84,7 +84,9 @@ class Application(Writing):
                 if format.items:
                     m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
             return datapath
-        phase, gathers, final = firing.phase(), Signal(), rule.plan.gathering
+        phase = firing.phase()
+        gathers = Signal()
+        final = rule.plan.gathering
         last = gathers & (phase == final)
         becomes(m, gathers, (firing.fires & self._value, 1), (last, 0))
         m.d.comb += datapath.start.eq(last)

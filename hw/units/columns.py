@@ -51,7 +51,8 @@ class Arrive(FiringRule):
         firing.occupy(when=token.value, cycles=cycles)
         firing.stamp(0, cycles, 1)
         firing.finish(token.done)
-        part, unit = Signal(init=1), firing.unit
+        part = Signal(init=1)
+        unit = firing.unit
         firing.next(part, part ^ token.value)
         comes, number, _ = window(m, "word", firing.fires & token.value, self.token.cycles, cycles)
         m.d.comb += [*(unit.comes.eq(comes), unit.part.eq(part)), *(unit.step.eq(number), unit.word.eq(firing.word(0)))]

@@ -68,7 +68,8 @@ class ColumnPieces(FlatMap):
         return {"part": Out(1), "step": Out(steps), "found": In(self.piece.word_bits)}
 
     def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
-        part, unit = Signal(init=1), firing.unit
+        part = Signal(init=1)
+        unit = firing.unit
         firing.next(part, part ^ (value & (index == 0)))
         word = window_place(m, "word", firing.fired(), self.piece.words)
         m.d.comb += [unit.part.eq(part), unit.step.eq(firing.latched(index) * self.piece.words + word)]

@@ -82,7 +82,8 @@ class Pieces(FiringRule):
         item = math.gcd(self.slicer.width, self.token.word_bits)
         m.submodules.turn = turn = Shared(CornerTurn(self.moves(item), item, 2))
         into, _ = counter(m, 2, "coming", number == self.token.words - 1)
-        before, leaving = Signal(init=1), Signal()
+        before = Signal(init=1)
+        leaving = Signal()
         place, following = (Signal(range(self.piece.words), name=name) for name in ("place", "following"))
         m.d.comb += [leaving.eq(before ^ (begins & (index == 0))), place.eq(Mux(begins, 0, following))]
         m.d.sync += [before.eq(leaving), following.eq(place + 1)]

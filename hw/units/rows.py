@@ -28,7 +28,8 @@ class Rows(Pieces):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         index = Signal(range(self.slicer.pieces))
-        some, last = Signal(), Signal()
+        some = Signal()
+        last = Signal()
         m.d.comb += [some.eq(token.value & (token.rows != 0)), last.eq(~some | (index == token.rows - 1))]
         firing.occupy(when=some)
         if self.piece.items and self.slicer.plan.collects_control:

@@ -11,6 +11,8 @@ _SAME = {"and": "1", "or": "0", "xor": "0"}
 _RESULTS = {each: getattr(operator, each) for each in ("eq", "ne", "lt", "le", "gt", "ge")}
 _FIXED = {"and": "0", "or": "1"}
 """The constant with which it gives that."""
+_REDUCED = {"reduce_and": "1", "reduce_or": "0", "reduce_xor": "0", "reduce_bool": "0"}
+"""What an operator makes of no bits."""
 
 
 def simplify(circuit: Circuit) -> None:
@@ -39,8 +41,8 @@ def simplify(circuit: Circuit) -> None:
 def _simple(cell: Cell) -> Bits | None:
     """The bits that an operator gives without doing anything to them."""
     first, second = cell.inputs.get("A", ()), cell.inputs.get("B", ())
-    if cell.kind in ("reduce_or", "reduce_and", "reduce_xor", "reduce_bool") and width_of(first) == 1:
-        return first
+    if cell.kind in _REDUCED and width_of(first) <= 1:
+        return first or (_REDUCED[cell.kind],)
     assigned = [step for step in cell.steps if isinstance(step, Assignment)]
     if cell.kind == "process" and assigned == cell.steps:
         whole = assigned[0].value

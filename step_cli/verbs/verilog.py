@@ -9,6 +9,7 @@ from cosim.building.wrappers import write_wrappers
 from cosim.running.bench_run import check_memory
 from cosim.testbench.folder import write_bench
 from hw.design.emit import design_of
+from hw.design.short_names import renamed, short_names
 from step.errors import InputError
 from step.programs.prepare import prepare
 from step_cli.console import show, working
@@ -42,6 +43,7 @@ def command(
         _ = prepared.data
     with working() as progress:
         design = design_of(netlist, probes=bench, initial_values=style == "fpga", progress=progress)
+        design = renamed(design, short_names(design.files, netlist.graph.name))
         with writing_folder(output, SIDECAR) as staged:
             design.write(staged)
             write_wrappers(staged)

@@ -218,3 +218,5 @@ def test_files_that_are_mapped(directory: Path, folder: Folder, tmp_path: Path) 
     size, base = folder.places[-1].end - board.base, board.base
     wanted = f"{size:,} bytes from {base:#x} on are wanted"
     assert done.stderr == f"error: memory file '{tmp_path}/none': {wanted}: No such file or directory\n"
+    done = subprocess.run([*command, registers, memory, "--base=here"], capture_output=True, text=True)
+    assert done.stderr.endswith(": error: argument --base: invalid address value: 'here'\n")

@@ -13,6 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cosim.building.toolchain import find_toolchain
+from hw.axi.status import RunStatus
 from hw.verilog.circuit import Bits, Cell, Slice
 from hw.verilog.convert import verilog
 from hw.verilog.expressions import Expression, Expressions, ValueKind
@@ -202,6 +203,31 @@ def test_a_wire_without_a_driver_is_refused() -> None:
     text = rtlil_of(Counting(), "counting", None)
     with pytest.raises(AssertionError, match=r"counting: \['unread'\] without one driver"):
         circuits(text.replace("connect \\unread \\a [1]\n", ""))
+
+
+class Reduced(wiring.Component):
+    """Operators over no bits, as where a board has no sinks."""
+
+    a: In(1)
+    every: Out(1)
+    some: Out(1)
+    odd: Out(1)
+    true: Out(1)
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m, none = Module(), Cat()
+        m.d.comb += [self.every.eq(self.a & none.all()), self.some.eq(self.a | none.any())]
+        m.d.comb += [self.odd.eq(self.a ^ none.xor()), self.true.eq(self.a | none.bool())]
+        return m
+
+
+def test_operators_over_no_bits() -> None:
+    """All of none are 1: the board of a program without sinks ends."""
+    text = text_of(Reduced(), "reduced")
+    assert [line for line in text.splitlines() if "assign" in line] == [
+        f"  assign {each} = a;" for each in ("every", "some", "odd", "true")
+    ]
+    assert "  assign finished = fabric_done;\n" in text_of(RunStatus((1,), 0, 4), "status")
 
 
 class Long(wiring.Component):

@@ -10,6 +10,11 @@ from .errors import BoardError
 from .mapped import MappedFiles
 
 
+def address(text: str) -> int:
+    """A number of bytes, in decimal or as 0x..."""
+    return int(text, 0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m host", description="Runs the program's own data on the board, and compares."
@@ -17,7 +22,7 @@ def main() -> None:
     parser.add_argument("registers", help="file of the registers, such as /dev/uio0")
     parser.add_argument("memory", help="file of the memory, such as /dev/mem")
     for name in ("--register-offset", "--base", "--memory-offset"):
-        parser.add_argument(name, type=lambda text: int(text, 0), help="see host.MappedFiles")
+        parser.add_argument(name, type=address, help="see host.MappedFiles")
     parser.add_argument("--interrupt", action="store_true", help="wait for the interrupt of a UIO device")
     given = parser.parse_args()
     where = {"register_offset": given.register_offset or 0, "memory_offset": given.memory_offset, "base": given.base}

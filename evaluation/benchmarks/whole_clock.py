@@ -59,7 +59,13 @@ NEAR_MEMORIES = "scratchpad_ports=1", "scratchpad_bytes=1024", "page_bytes=256",
 """Each buffer in a memory of its own, of LUTs: no other one has a say in its place, and no block RAM is read for it."""
 
 DESIGNS = {
-    "softmax": Design("softmax.py", ("hop=1", "cuts.powers=6", "cuts.quotients=6", "cuts.max=5", *NEAR_MEMORIES)),
+    "softmax": Design(
+        "softmax.py",
+        (
+            *("hop=1", "cuts.powers=8", "cuts.quotients=8", "cuts.shifted=6"),
+            *("cuts.tile_sum=5", "cuts.sum=5", "cuts.max=5", *NEAR_MEMORIES),
+        ),
+    ),
     "moe_simple": Design("moe_simple.py", ("hop=1", "stages=6", "block_ram_words=16")),
     "swiglu": Design("swiglu.py", ("hop=1", "stages=6", "cuts.activation=8")),
     "attention": Design(

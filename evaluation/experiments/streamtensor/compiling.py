@@ -10,11 +10,11 @@ from pathlib import Path
 from unittest.mock import patch
 
 from experiments.rows import ROOT, Row, digest
+from experiments.streamtensor import models, points
 from experiments.streamtensor.models import MODELS
 from experiments.streamtensor.points import MEGAHERTZ, lanes_of, links_of, mapped
 from experiments.work import Experiment
 from hw.design.emit import emit
-from step.host.sources import folder_of
 from step.programs.prepare import prepare
 from step_torch.generating import SHOWING, LanguageModel
 
@@ -81,8 +81,7 @@ def said(rows: Sequence[Row]) -> str:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    made = folder_of("step_torch"), Path(__file__).with_name("models.py"), Path(__file__).with_name("points.py")
-    return digest("fabric", __file__, *made, ROOT / "hw")
+    return digest("torch", __file__, models.__file__, points.__file__, ROOT / "hw")
 
 
 COLUMNS = (

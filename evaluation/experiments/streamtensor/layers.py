@@ -9,9 +9,9 @@ from math import prod
 from pathlib import Path
 
 from experiments.rows import digest
+from experiments.streamtensor import models
 from experiments.streamtensor.models import GROUP, MODELS, module_of
 from experiments.work import Experiment
-from step.host.sources import folder_of
 from step_torch.imported import Imported, load
 from step_torch.sources import STREAMS
 
@@ -70,7 +70,7 @@ def _bytes_by_operator(imported: Imported) -> dict[str, int]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    return digest("files", __file__, Path(__file__).with_name("models.py"), folder_of("step_torch"))
+    return digest("torch", __file__, models.__file__)
 
 
 COLUMNS = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from experiments.rows import digest
+from experiments.streamtensor import models
 from experiments.streamtensor.models import MODELS
 from experiments.work import Experiment
 from sim_approx import backend as approx
@@ -229,7 +229,7 @@ def measured(point: Point) -> dict[str, object]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    return digest("fabric", __file__, Path(__file__).with_name("models.py"))
+    return digest("torch", __file__, models.__file__)
 
 
 PARTS = ("luts", "dsps", "block_rams", "ultra_rams")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from cosim.comparing.compare import compare
 from experiments.rows import ROOT, digest
+from experiments.streamtensor import models
 from experiments.streamtensor.models import MODELS
 from experiments.work import Experiment
 
@@ -44,7 +44,7 @@ def measured(point: Point) -> dict[str, object]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    return digest("fabric", __file__, Path(__file__).with_name("models.py"), ROOT / "hw", ROOT / "cosim")
+    return digest("torch", __file__, models.__file__, ROOT / "hw", ROOT / "cosim")
 
 
 COLUMNS = (

@@ -162,7 +162,7 @@ def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, P
 def program_of(
     model: LanguageModel,
     mapping: str,
-    megahertz: int,
+    megahertz: float,
     prompt: Sequence[int] = (0,),
     count: int = 2,
     *,
@@ -172,16 +172,18 @@ def program_of(
     """The program that writes behind a prompt, on hardware with wide links where products are; columns of tiles, lanes
     and links are those of the mapping divided by ``scale``."""
     (tiling, fabric), chunk = mapped(mapping, megahertz), MAPPINGS[mapping].chunk
-    lanes = fabric.matmul_lanes // scale, max(1, fabric.vector_lanes // scale)
+    matmul_lanes, vector_lanes = fabric.matmul_lanes // scale, max(1, fabric.vector_lanes // scale)
     tiling = replace(tiling, columns=tiling.most_columns // scale)
-    fabric = replace(fabric, matmul_lanes=lanes[0], vector_lanes=lanes[1])
+    fabric = replace(fabric, matmul_lanes=matmul_lanes, vector_lanes=vector_lanes)
 
     def program(of: LanguageModel, fabric: FabricConfig, *, values: bool) -> Program:
         return of.program(prompt, count, tiling=tiling, fabric=fabric, values=values, chunk=chunk)
 
     plain = program(model.first(SHOWING), fabric, values=False).graph
-    own = ({name: max(1, each // scale) for name, each in of(plain, mapping).items()} for of in (lanes_of, links_of))
-    made = program(model, replace(fabric, **dict(zip(("lanes", "links"), own, strict=True))), values=values)
+    lanes, links = (
+        {name: max(1, each // scale) for name, each in of(plain, mapping).items()} for of in (lanes_of, links_of)
+    )
+    made = program(model, replace(fabric, lanes=lanes, links=links), values=values)
     depths = {
         each.name: max(slots, each.depth)
         for each in lower(made.graph, made.fabric).channels

@@ -38,7 +38,7 @@ from step_torch.layers import is_complex, kinds_of, name_of, tables, turning
 from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.quantized import unrounded
-from step_torch.references import Given, in_float64, references
+from step_torch.references import SAME, Given, in_float64, references
 from step_torch.states import Past, begun, first_states, kept_behind, unscaled
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
@@ -81,9 +81,6 @@ class Decoding(nn.Module):
             scores: Tensor = self._model(inputs_embeds=rows, use_cache=True, **options).logits
         return scores, *kept.states
 
-
-ALIKE = 0.05
-"""By how much of the largest score those of a captured step may be off from those of the model itself, in float64."""
 
 SOME = 64
 """Behind how many tokens they are compared: rows that are far from each other may be seen in another way."""
@@ -142,10 +139,10 @@ def _check_far(model: Any, room: int, tokens: Tensor) -> None:
         scores = model(tokens, use_cache=False).logits[:, -1:]
         step, *_ = Decoding(model, room, [*found]).eval()(tokens[:, -1:], torch.tensor([[count - 1]]), *found.values())
     off = float((step - scores).abs().max() / scores.abs().max())
-    if not off <= ALIKE:
+    if not off <= SAME:
         raise InputError(
             f"{type(model).__name__} sees tokens before it in another way than one by one: behind {count} of them its "
-            f"scores are off by {off:.0%} of the largest one"
+            f"scores are off by {off:.2%} of the largest one"
         )
 
 

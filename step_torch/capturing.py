@@ -37,8 +37,7 @@ from step_torch.layers import Layers as Layers
 from step_torch.layers import is_complex, kinds_of, name_of, tables, turning
 from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
-from step_torch.quantized import unrounded
-from step_torch.references import SAME, Given, in_float64, references
+from step_torch.references import Given, references, results_of
 from step_torch.states import Past, begun, first_states, kept_behind, unscaled
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
@@ -82,6 +81,9 @@ class Decoding(nn.Module):
         return scores, *kept.states
 
 
+ALIKE = 0.05
+"""By how much of the largest score those of a captured step may be off from those of the model itself."""
+
 SOME = 64
 """Behind how many tokens they are compared: rows that are far from each other may be seen in another way."""
 
@@ -119,7 +121,7 @@ def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence
     found = kept_behind(model, tokens[:, : max(1, count - 1)])
     decoding = Decoding(model, room, [*found]).eval()
     if count > 1:
-        _check_far(in_float64(model), room, tokens)
+        _check_far(model, decoding, tokens, [*found.values()])
     if not found:
         raise InputError(f"{type(model).__name__} keeps no keys and values of tokens before one, which a step reads")
     first = first_states(found, room)
@@ -128,21 +130,16 @@ def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence
     return _capture(decoding, [(token, token + room - 1, *first)], path, None, _texts(model, prompts, room), shorter)
 
 
-def _check_far(model: Any, room: int, tokens: Tensor) -> None:
-    """Raise `InputError` where the scores of ``model``, in float64, behind ``tokens`` are not those of its step.
-
-    In BF16 they differ by more the more layers there are.
-    """
+def _check_far(model: Any, decoding: Decoding, tokens: Tensor, past: Sequence[Tensor]) -> None:
+    """Raise `InputError` where the scores of ``model`` behind ``tokens`` are not those of the step."""
     count = tokens.shape[1]
-    with unrounded():
-        found = kept_behind(model, tokens[:, :-1])
-        scores = model(tokens, use_cache=False).logits[:, -1:]
-        step, *_ = Decoding(model, room, [*found]).eval()(tokens[:, -1:], torch.tensor([[count - 1]]), *found.values())
+    scores = model(tokens, use_cache=False).logits[:, -1:]
+    step = results_of(decoding(tokens[:, -1:], torch.tensor([[count - 1]]), *past))[0]
     off = float((step - scores).abs().max() / scores.abs().max())
-    if not off <= SAME:
+    if not off <= ALIKE:
         raise InputError(
             f"{type(model).__name__} sees tokens before it in another way than one by one: behind {count} of them its "
-            f"scores are off by {off:.2%} of the largest one"
+            f"scores are off by {off:.0%} of the largest one"
         )
 
 

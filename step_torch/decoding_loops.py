@@ -152,6 +152,9 @@ class DecodingLoops:
             found[name] = all_of_it.until(flags.stream, name=f"{name}_now").assume_shape([self.rounds, *each])
         if self.importer.tiling.shared:
             most_turns, products = graph.symbol("most_turns", ragged=True), of_same_rows(self.model.parts.layer)
+            if not products:
+                missing = "has no products of integers in a layer, whose units could be shared"
+                raise InputError(f"'{self.model.archive.path}' {missing}")
             turn = graph.source("turn", Selector(len(products)), [most, most_turns]).until(
                 flags.stream, name="turn_now"
             )

@@ -118,9 +118,6 @@ class LanguageModel:
         if chunk > 1 and every:
             raise InputError(f"what comes behind every token is asked row by row: chunk must be 1, not {chunk}")
         products = len(of_same_rows(self.parts.layer)) if shared else 0
-        if shared and not products:
-            missing = "has no products of integers in a layer, whose units could be shared"
-            raise InputError(f"'{self.archive.path}' {missing}")
         return Batch(requests, self.parts.count, slots, every or alone, chunk, products)
 
     def _request(self, prompt: Sequence[int], count: int, past: int) -> Request:

@@ -14,14 +14,13 @@ from typing import Any
 
 from step.host.sources import files_of, folder_of
 
-MADE_OF = {
-    "fabric": (
-        *("step.language", "step.functions", "step.ops", "step.firing", "step.rules", "step.library"),
-        *("step.lowering", "step.programs", "step.running", "step_models", "sim_approx"),
-    ),
-    "files": (),
-}
-"""Packages by what is made of them: results of the fast model, and what files of its own decide alone."""
+FABRIC = (
+    *("step.language", "step.functions", "step.ops", "step.firing", "step.rules", "step.library"),
+    *("step.lowering", "step.programs", "step.running", "step_models", "sim_approx"),
+)
+MADE_OF = {"fabric": FABRIC, "torch": (*FABRIC, "step_torch", "step_explore"), "files": ()}
+"""Packages by what is made of them: results of the fast model, those of models of PyTorch with their depths
+and areas, and what files of its own decide alone."""
 
 
 @cache

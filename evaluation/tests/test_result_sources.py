@@ -66,11 +66,12 @@ def test_a_change_throws_away_results(tmp_path: Path, monkeypatch: pytest.Monkey
     assert found[0] == found[2] and len(set(found)) == 3
 
 
-def test_results_are_made_of_nothing_else() -> None:
-    """Imports of the fast model decide its results, but for errors, files, samples and formats of files."""
-    code = "import sys, sim_approx.backend; print(*(each for each in sys.modules if each.startswith(('step', 'sim_'))))"
+@pytest.mark.parametrize(("result", "module"), [("fabric", "sim_approx.backend"), ("torch", "step_torch.generating")])
+def test_results_are_made_of_nothing_else(result: str, module: str) -> None:
+    """Imports decide results, but for errors, files, samples and formats of files."""
+    code = f"import sys, {module}; print(*(each for each in sys.modules if each.startswith(('step', 'sim_'))))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    known = (*sources.MADE_OF["fabric"], "step.errors", "step.host", "step_check.samples")
+    known = (*sources.MADE_OF[result], "step.errors", "step.host", "step_check.samples")
     assert [each for each in done.stdout.split() if not f"{each}.".startswith(tuple(f"{one}." for one in known))] in (
         ["step"],
         [],

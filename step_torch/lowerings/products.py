@@ -85,13 +85,18 @@ class Product:
         """Shares of the columns that have units of their own, at most."""
         return 1 if at.tiling.shared else at.tiling.side_by_side
 
+    @property
+    def together(self) -> int:
+        """Columns that no tile has alone: those of a byte."""
+        return 1
+
     def widest(self, at: Importer) -> int:
         """Columns of a block where nobody asks for another number."""
-        return fitting(self.axis.extent, at.tiling.most_columns)
+        return self.together * fitting(self.axis.extent // self.together, -(-at.tiling.most_columns // self.together))
 
     def _made(self, at: Importer, size: int) -> Value:
         wide = self.widest(at)
-        if (shares := dividing(self.axis.extent, self.shares(at))) > 1:
+        if (shares := dividing(self.axis.extent // self.together, self.shares(at))) > 1:
             whole = self._side_by_side(at, shares)
         elif (at.tiling.depth is not None or self.by_groups) and wide > size and wide % size == 0:
             whole = self.value(at, wide)

@@ -14,7 +14,7 @@ from step.functions.dequantize import Bits, packed, unpacked
 from step.library import quantize_rows
 from step_torch.importing import Importer
 from step_torch.joined import OP
-from step_torch.layouts import TensorAxis, TileLayout, Value, fitting, sizes, whole
+from step_torch.layouts import TensorAxis, TileLayout, Value, sizes, whole
 from step_torch.loops import in_loops, in_turns, taken_apart
 from step_torch.lowerings.products import Product
 from step_torch.registry import lowers
@@ -37,9 +37,9 @@ class QuantizedProduct(Product):
     def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
         return super().formed(name, form) | {"scales": self.scales.formed(name, form, ())}
 
-    def widest(self, at: Importer) -> int:
-        pair = 8 // self.bits
-        return pair * fitting(self.axis.extent // pair, -(-at.tiling.most_columns // pair))
+    @property
+    def together(self) -> int:
+        return 8 // self.bits
 
     def multiplied(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         count, why = self.scales.data.shape[1], "a product of integers takes a group of its depth at a time"

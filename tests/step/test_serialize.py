@@ -178,12 +178,18 @@ def derived(kind: str) -> Program:
         first.stream.sink("z")
         second.close(route[1].reshape(2)[0])
         return Program(graph, {"x": list(range(4)), "s": [0, 1, 1, 0]})
+    if kind == "mean":
+        some = graph.source("s", NUMBER, [n, r]).accum(RetileRow())
+        kept = graph.feedback(some.element, [n], name="kept")
+        kept.stream.sink("y")
+        kept.close(some)
+        return Program(graph, {"x": [1, 2], "s": [[1, 2, 3], [4]]})
     assert kind == "tile"
     graph.source("t", Tile(BF16, x.reshape(3)[0].shape[0], 2), [n]).sink("y")
     return Program(graph, {"x": [1, 2], "t": np.ones((2, 1, 2))})
 
 
-@cases("ceiling", "min", "min of ragged", "square", "nothing", "assumed", "feedback", "tile")
+@cases("ceiling", "min", "min of ragged", "square", "nothing", "assumed", "feedback", "mean", "tile")
 def test_derived_dimensions(kind: str, tmp_path: Path) -> None:
     program = derived(kind)
     assert_survives(program, tmp_path)
@@ -217,7 +223,10 @@ def test_parameters_of_all_sorts(pad: Any, tmp_path: Path, graph: Graph) -> None
     (lambda n: sympy.Mod(n, 2), DimKind.DYNAMIC,
      "the extent Mod(N, 2) can not be saved: it must be made of numbers and symbols by "
      "add, mul, min, max, ceiling, floor"),
-    (lambda n: 2 * n, DimKind.RAGGED, "the dimension 2*N can not be saved: a ragged one must be a symbol"),
+    (lambda n: 2 * n, DimKind.RAGGED,
+     "the dimension 2*N can not be saved: a ragged one must be a symbol, or a mean of several tensors"),
+    (lambda n: 1 / n, DimKind.RAGGED,
+     "the dimension 1/N can not be saved: a ragged one must be a symbol, or a mean of several tensors"),
 )  # fmt: skip
 def test_dimensions_that_can_not_be_saved(
     extent: Any, kind: DimKind, message: str, tmp_path: Path, graph: Graph
@@ -528,4 +537,6 @@ EXTENTS: list[tuple[Any, str]] = [
 @pytest.mark.parametrize("place", ["shape", "refinement", "feedback shape"])
 def test_extents_that_are_none(place: str, extent: Any, message: str, tmp_path: Path) -> None:
     error = refused(tmp_path, lambda data: PLACES[place](data, {"dynamic": extent}))
+    assert isinstance(error, FormatError) and str(error) == f"{tmp_path / 'p.json'}: {message}"
+    error = refused(tmp_path, lambda data: PLACES[place](data, {"mean": [{"symbol": "N"}, extent]}))
     assert isinstance(error, FormatError) and str(error) == f"{tmp_path / 'p.json'}: {message}"

@@ -60,6 +60,7 @@ def rows(*shape: int) -> torch.Tensor:
         (8, None, 7, None),
         (4, 64, 64, Tiling(columns=64, side_by_side=2)),
         (4, 32, 64, Tiling(columns=32, side_by_side=16)),
+        (4, 32, 24, Tiling(columns=512, side_by_side=8)),
     ],
 )
 def test_a_product_has_the_bits_of_torch(

@@ -10,10 +10,12 @@ import pytest
 from raising import raising
 
 import step_torch
+from step import load_program
 from step.errors import InputError
+from step.programs.data.equality import same
 from step_torch import Tiling
 from step_torch.batch import SKEW, rounds, turns, waits
-from step_torch.generating import LanguageModel, run
+from step_torch.generating import SMALL, LanguageModel, run
 
 CAPTURED = Path(__file__).parent / "captured"
 MODELS = sorted((CAPTURED / "w4a8").glob("*.pt2"))
@@ -80,8 +82,25 @@ def test_what_has_no_shared_units() -> None:
     page, tiny = CAPTURED / "page.pt2", sorted((CAPTURED / "language").glob("*.pt2"))[0]
     with raising(InputError, f"'{page}' writes no tokens: units are shared in a layer of a language model"):
         step_torch.load(page, tiling=Tiling(shared=True))
-    with raising(InputError, f"'{tiny}' has no products of integers in a layer, whose units could be shared"):
-        LanguageModel.load(tiny).program([1], 2, tiling=Tiling(shared=True))
+    model, message = (
+        LanguageModel.load(tiny),
+        f"'{tiny}' has no products of integers in a layer, whose units could be shared",
+    )
+    with raising(InputError, message):
+        model.program([1], 2, tiling=Tiling(shared=True))
+    with raising(InputError, message):  # as experiments make programs, without inputs
+        model._program(Tiling(shared=True), SMALL, 1, 1, values=False, is_drawn=False, with_scores=False)
+
+
+def test_a_program_as_a_file(tmp_path: Path) -> None:
+    """Rows of a chunk, which are fed back as a tile, are there in the mean."""
+    tiling = Tiling(shared=True, side_by_side=2)
+    program = LanguageModel.load(MODELS[0]).program([3, 1, 4, 1, 5], 3, chunk=4, tiling=tiling)
+    program.save(tmp_path / "program.json")
+    found = [run(each, "approx") for each in (program, load_program(tmp_path / "program.json"))]
+    assert found[0].cycles == found[1].cycles
+    values = [{name: np.asarray(each) for name, each in one.outputs.items()} for one in found]
+    assert same(*values)
 
 
 @pytest.mark.large

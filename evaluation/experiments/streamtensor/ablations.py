@@ -18,7 +18,6 @@ from experiments.streamtensor import layers, models, points
 from experiments.streamtensor.models import GROUP, MODELS
 from experiments.work import Experiment
 from step import FabricConfig, Graph, Program, Simulator, machines, metrics, size_fifos
-from step.host.sources import folder_of
 from step.lowering.netlist import lower
 from step_explore.fifos.runs import Runs
 from step_explore.fifos.shrink import LEAST
@@ -189,7 +188,7 @@ def linear(runs: Runs, simulator: Simulator) -> dict[str, int]:
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
     files = layers.__file__, models.__file__, points.__file__
-    return digest("fabric", __file__, *files, folder_of("step_torch"), folder_of("step_explore"))
+    return digest("torch", __file__, *files)
 
 
 COLUMNS = ("point", "what", "variant", "cycles", "bits", "off_chip", "cpu_seconds", "sources", "version")

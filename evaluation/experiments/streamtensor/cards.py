@@ -137,7 +137,7 @@ def _made(count: int, number: int) -> tuple[Card, Program, Simulator]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    return digest("fabric", __file__, one.__file__, points.__file__, models.__file__)
+    return digest("torch", __file__, one.__file__, points.__file__, models.__file__)
 
 
 COLUMNS = ("point", "cards", "requests", "cycles", "prompt", "first", "cpu_seconds", "sources", "version")

@@ -10,21 +10,22 @@ from pathlib import Path
 from unittest.mock import patch
 
 from experiments.rows import ROOT, Row, digest
+from experiments.streamtensor import models, points
 from experiments.streamtensor.models import MODELS
-from experiments.streamtensor.points import MEGAHERTZ, lanes_of, links_of, mapped
+from experiments.streamtensor.points import MEGAHERTZ, program_of
 from experiments.work import Experiment
 from hw.design.emit import emit
-from step.host.sources import folder_of
 from step.programs.prepare import prepare
-from step_torch.generating import SHOWING, LanguageModel
+from step_torch.generating import LanguageModel
 
 PROMPT, COUNT = (0, 0, 0), 2
 """A prompt, and tokens that are written behind it: other texts need no other hardware."""
 
 
 MAPPING = "fast"
-NARROWER = {"qwen": 256, "gemma": 256}
-"""Most columns of a tile of these, so that those of a product are whole links: others no value of Verilog holds."""
+NARROWER = dict.fromkeys(("qwen", "gemma"), "narrow")
+"""Mapping with fewer columns of a tile of these, so that those of a product are whole links: others no value of Verilog
+holds."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,7 @@ def measured(point: Point) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder, patch.dict("os.environ", STEP_CACHE=folder):
         start = _seconds()
         model = LanguageModel.load(path)
-        tiling, fabric = mapped(MAPPING, MEGAHERTZ)
-        tiling = replace(tiling, columns=NARROWER.get(point.name, tiling.columns))
-        names = model.first(SHOWING).program(PROMPT, COUNT, tiling=tiling, fabric=fabric, values=False).graph
-        fabric = replace(fabric, lanes=lanes_of(names), links=links_of(names))
-        program = model.program(PROMPT, COUNT, tiling=tiling, fabric=fabric)
+        program = program_of(model, NARROWER.get(point.name, MAPPING), MEGAHERTZ, PROMPT, COUNT)
         imported = _seconds()
         design = emit(prepare(program).netlist, Path(folder) / "design", probes=False)
         written = _seconds()
@@ -81,8 +78,7 @@ def said(rows: Sequence[Row]) -> str:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    made = folder_of("step_torch"), Path(__file__).with_name("models.py"), Path(__file__).with_name("points.py")
-    return digest("fabric", __file__, *made, ROOT / "hw")
+    return digest("torch", __file__, models.__file__, points.__file__, ROOT / "hw")
 
 
 COLUMNS = (

@@ -40,7 +40,7 @@ def _picojoules(point: Point, count: int) -> dict[str, float]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    return digest("fabric", __file__, points.__file__, models.__file__)
+    return digest("torch", __file__, points.__file__, models.__file__)
 
 
 COLUMNS = ("point", *PARTS, "cpu_seconds", "sources", "version")

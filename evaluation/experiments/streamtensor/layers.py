@@ -9,14 +9,17 @@ from math import prod
 from pathlib import Path
 
 from experiments.rows import digest
+from experiments.streamtensor import models
 from experiments.streamtensor.models import GROUP, MODELS, module_of
 from experiments.work import Experiment
-from step.host.sources import folder_of
+from step_torch import Tiling
 from step_torch.imported import Imported, load
 from step_torch.sources import STREAMS
 
 ROWS = 128
 """Tokens of the prompt."""
+ON_CHIP = 1 << 17
+"""Bytes that a buffer may have: what is larger, as keys and values of many heads, goes through memory, as a cache."""
 LARGE = ("quantized_linear", "attention")
 """Products and attention: what would be written if all else were part of these."""
 MOVES = ("view", "permute", "transpose", "clone", "split", "slice", "expand", "unsqueeze", "cat", "alias", "_to_copy")
@@ -36,7 +39,7 @@ def layers() -> Iterator[Point]:
 
 
 def measured(point: Point) -> dict[str, object]:
-    """Bytes that joins hold, and those of the results of operators."""
+    """Bytes that joins hold, also where all may stay on chip, and those of the results of operators."""
     import torch
 
     import step_torch
@@ -46,12 +49,14 @@ def measured(point: Point) -> dict[str, object]:
     rows = torch.randn(1, ROWS, MODELS[point.name].hidden, dtype=torch.bfloat16)
     with tempfile.TemporaryDirectory() as folder:
         args = rows, *step_torch.tables(made, range(ROWS))
-        imported = load(step_torch.capture(step_torch.Layers(made), args, Path(folder) / "layer.pt2"))
+        path = step_torch.capture(step_torch.Layers(made), args, Path(folder) / "layer.pt2")
+        imported, whole = (load(path, tiling=each) for each in (Tiling(on_chip=ON_CHIP), Tiling()))
     results = _bytes_by_operator(imported)
     return {
         "rows": ROWS,
         "joins": len(imported.joins()),
         "held": sum(each.bytes for each in imported.joins()),
+        "whole": sum(each.bytes for each in whole.joins()),
         "computed": sum(size for name, size in results.items() if name not in MOVES),
         "large": sum(results[name] for name in LARGE),
     }
@@ -70,11 +75,11 @@ def _bytes_by_operator(imported: Imported) -> dict[str, int]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    return digest("files", __file__, Path(__file__).with_name("models.py"), folder_of("step_torch"))
+    return digest("torch", __file__, models.__file__)
 
 
 COLUMNS = (
-    *("point", "rows", "joins", "held", "computed", "large"),
+    *("point", "rows", "joins", "held", "whole", "computed", "large"),
     *("cpu_seconds", "sources", "version"),
 )
 CAMPAIGN = Experiment(

@@ -70,6 +70,7 @@ def page(results: Path) -> str:
         small=_small(small.CAMPAIGN.read(results, "small")),
         layers=_layers(layers.CAMPAIGN.read(results, "layers")),
         rows=layers.ROWS,
+        on_chip=layers.ON_CHIP // 1024,
         kept="{} to {} %".format(*KEPT),
         shown=SHOWN,
         rows_of_chunk=MAPPINGS[WITHIN].chunk,
@@ -177,10 +178,11 @@ def _valued(rows: Sequence[Row]) -> str:
 
 
 def _layers(rows: Sequence[Row]) -> str:
-    lines = ["| a layer of | of what operators compute | of products and attention |", "|---|---|---|"]
+    what = "of what operators compute", "of products and attention", "of these, all on chip"
+    lines = [f"| a layer of | {' | '.join(what)} |", "|---|---|---|---|"]
     for row in rows:
-        held, computed, large = (int(row[each]) for each in ("held", "computed", "large"))
-        lines.append(f"| {row['point']} | {held / computed:.1%} | {held / large:.1%} |")
+        held, whole, computed, large = (int(row[each]) for each in ("held", "whole", "computed", "large"))
+        lines.append(f"| {row['point']} | {held / computed:.1%} | {held / large:.1%} | {whole / large:.1%} |")
     return "\n".join(lines)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from experiments.rows import digest
+from experiments.streamtensor import models
 from experiments.streamtensor.models import MODELS
 from experiments.work import Experiment
 from sim_approx import backend as approx
@@ -62,6 +62,7 @@ class UnitChoice:
 
 MAPPINGS = {
     "fast": UnitChoice(8, 32, 2),
+    "narrow": UnitChoice(8, 32, 2, columns=256),
     "small": UnitChoice(4, 16, 1),
     "chunks": UnitChoice(8, 32, 4, 8),
     "more": UnitChoice(16, 32, 4, 8, columns=256),
@@ -153,21 +154,43 @@ def mapped(mapping: str, megahertz: float) -> tuple[Tiling, FabricConfig]:
 
 @cache
 def _program(model: str, mapping: str, megahertz: int) -> tuple[LanguageModel, Program]:
-    """The program that writes a token, on hardware with wide links where products are."""
-    (tiling, fabric), loaded, chunk = mapped(mapping, megahertz), MODELS[model].loaded(), MAPPINGS[mapping].chunk
+    """The program that writes a token."""
+    loaded = MODELS[model].loaded()
+    return loaded, program_of(loaded, mapping, megahertz, values=False)
 
-    def program(of: LanguageModel, fabric: FabricConfig) -> Program:
-        return of.program([0], 2, tiling=tiling, fabric=fabric, values=False, chunk=chunk)
 
-    plain = program(loaded.first(SHOWING), fabric).graph
-    made = program(loaded, replace(fabric, lanes=lanes_of(plain, mapping), links=links_of(plain, mapping)))
+def program_of(
+    model: LanguageModel,
+    mapping: str,
+    megahertz: float,
+    prompt: Sequence[int] = (0,),
+    count: int = 2,
+    *,
+    scale: int = 1,
+    values: bool = True,
+) -> Program:
+    """The program that writes behind a prompt, on hardware with wide links where products are; columns of tiles, lanes
+    and links are those of the mapping divided by ``scale``."""
+    (tiling, fabric), chunk = mapped(mapping, megahertz), MAPPINGS[mapping].chunk
+    matmul_lanes, vector_lanes = fabric.matmul_lanes // scale, max(1, fabric.vector_lanes // scale)
+    tiling = replace(tiling, columns=tiling.most_columns // scale)
+    fabric = replace(fabric, matmul_lanes=matmul_lanes, vector_lanes=vector_lanes)
+
+    def program(of: LanguageModel, fabric: FabricConfig, *, values: bool) -> Program:
+        return of.program(prompt, count, tiling=tiling, fabric=fabric, values=values, chunk=chunk)
+
+    plain = program(model.first(SHOWING), fabric, values=False).graph
+    lanes, links = (
+        {name: max(1, each // scale) for name, each in of(plain, mapping).items()} for of in (lanes_of, links_of)
+    )
+    made = program(model, replace(fabric, lanes=lanes, links=links), values=values)
     depths = {
         each.name: max(slots, each.depth)
         for each in lower(made.graph, made.fabric).channels
         for start, slots in WAITING.items()
         if each.name.startswith(start)
     }
-    return loaded, replace(made, graph=replace(made.graph, depths={**(made.graph.depths or {}), **depths}))
+    return replace(made, graph=replace(made.graph, depths={**(made.graph.depths or {}), **depths}))
 
 
 def links_of(graph: Graph, mapping: str = "fast") -> dict[str, int]:
@@ -229,7 +252,7 @@ def measured(point: Point) -> dict[str, object]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    return digest("fabric", __file__, Path(__file__).with_name("models.py"))
+    return digest("torch", __file__, models.__file__)
 
 
 PARTS = ("luts", "dsps", "block_rams", "ultra_rams")

@@ -4,32 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from cosim.comparing.compare import compare
 from experiments.rows import ROOT, digest
+from experiments.streamtensor import models, points
 from experiments.streamtensor.models import MODELS
+from experiments.streamtensor.points import MEGAHERTZ, program_of
 from experiments.work import Experiment
 
-PROMPT, COUNT = (1, 2, 3), 3
-"""A prompt, and tokens that are written behind it."""
+PROMPT, COUNT = (1, 2, 3, 4, 5), 3
+"""A prompt, in two chunks where these are of four rows, and tokens that are written behind it."""
+SCALE = 16
+"""By how much columns, lanes and links of a mapping are divided, as a small size has so many fewer columns."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A model of `MODELS`, in its small size."""
+    """A model of `MODELS`, in its small size, on the default hardware or a ``mapping`` of `MAPPINGS`."""
 
-    name: str
+    model: str
+    mapping: str = ""
+
+    @property
+    def name(self) -> str:
+        """Both."""
+        return f"{self.model} {self.mapping}".strip()
 
 
 def small() -> Iterator[Point]:
-    """All models."""
-    return map(Point, MODELS)
+    """All models, and the mappings that are shown of them."""
+    yield from map(Point, MODELS)
+    yield from (Point("gpt2", each) for each in ("fast", "chunks", "shared"))
+    yield Point("llama", "shared")
 
 
 def measured(point: Point) -> dict[str, object]:
     """Cycles of both, and tokens of channels that are at another cycle, or of other control."""
-    program = MODELS[point.name].small().loaded().program(PROMPT, COUNT)
+    model = MODELS[point.model].small().loaded()
+    program = (
+        program_of(model, point.mapping, MEGAHERTZ, PROMPT, COUNT, scale=SCALE)
+        if point.mapping
+        else model.program(PROMPT, COUNT)
+    )
     found = compare(program, optimize=False)
     return {
         "operators": len(program.graph.nodes),
@@ -44,7 +60,7 @@ def measured(point: Point) -> dict[str, object]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    return digest("fabric", __file__, Path(__file__).with_name("models.py"), ROOT / "hw", ROOT / "cosim")
+    return digest("torch", __file__, models.__file__, points.__file__, ROOT / "hw", ROOT / "cosim")
 
 
 COLUMNS = (

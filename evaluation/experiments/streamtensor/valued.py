@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from experiments.rows import digest
+from experiments.streamtensor import models, points
 from experiments.streamtensor.models import MODELS, by_torch
 from experiments.streamtensor.points import MEGAHERTZ, mapped
 from experiments.work import Experiment
-from step.host.sources import folder_of
 from step_torch.generating import LanguageModel, run
 
 PROMPT, COUNT, CHUNK = tuple(range(1, 12)), 4, 8
@@ -60,8 +59,7 @@ def measured(point: Point) -> dict[str, object]:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    files = (Path(__file__).with_name(f"{name}.py") for name in ("models", "points"))
-    return digest("fabric", __file__, *files, folder_of("step_torch"))
+    return digest("torch", __file__, models.__file__, points.__file__)
 
 
 COLUMNS = (

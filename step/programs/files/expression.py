@@ -38,7 +38,14 @@ def encode_extent(extent: sympy.Expr) -> Any:
 
 
 def decode_extent(tree: Any, symbols: Mapping[str, SymbolInfo]) -> sympy.Expr:
-    """The opposite of `encode_extent`; raises `FormatError` for what it does not know."""
+    """The opposite of `encode_extent`; raises `FormatError` for what it does not know, and for what is no extent."""
+    extent = _decoded(tree, symbols)
+    says = f"an extent must be an integer >= 0, which {extent} is not"
+    expect(bool(extent.is_integer) and not extent.is_negative, says, FormatError)
+    return extent
+
+
+def _decoded(tree: Any, symbols: Mapping[str, SymbolInfo]) -> sympy.Expr:
     match tree:
         case bool():
             pass
@@ -53,6 +60,6 @@ def decode_extent(tree: Any, symbols: Mapping[str, SymbolInfo]) -> sympy.Expr:
             ((tag, parts),) = tree.items()
             few = tag not in _OF_ONE or (isinstance(parts, list) and len(parts) == 1)
             if tag in _FUNCTIONS and isinstance(parts, list) and parts and few:
-                return _FUNCTIONS[tag](*(decode_extent(each, symbols) for each in parts))
+                return _FUNCTIONS[tag](*(_decoded(each, symbols) for each in parts))
     known = ", ".join(["symbol", "fraction", *_FUNCTIONS])
     raise FormatError(f"an extent must be an integer or an object of one of {known}, not {tree!r}")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from step.errors import FormatError, GraphError, ProgramError, TypeMismatch, expect
-from step.language.dims import Dim, DimKind, Shape, dim, format_shape
+from step.language.dims import Dim, DimKind, Shape, dim, format_shape, mean
 from step.language.dtypes import DType, as_dtype
 from step.language.function import Function, function_named
 from step.language.graph import Graph, Tensor
@@ -60,13 +60,18 @@ def encode(value: Any) -> Any:
 
 
 def _encode_dim(value: Dim) -> Any:
-    """A number (static), a symbol (of the kind that it was declared with), or what a regular one is derived from."""
+    """A number (static), a symbol (of the kind that it was declared with), what a regular one is derived from, or of
+    which a ragged one is the mean."""
     if value.is_static:
         return int(value)
     if value.extent.is_Symbol:
         return encode_extent(value.extent)
-    expect(not value.is_ragged, f"the dimension {value} can not be saved: a ragged one must be a symbol", ProgramError)
-    return {"dynamic": encode_extent(value.extent)}
+    if not value.is_ragged:
+        return {"dynamic": encode_extent(value.extent)}
+    total, tensors = value.extent.as_numer_denom()
+    says = f"the dimension {value} can not be saved: a ragged one must be a symbol, or a mean of several tensors"
+    expect(value == mean(total, tensors) and tensors != 1, says, ProgramError)
+    return {"mean": [encode_extent(total), encode_extent(tensors)]}
 
 
 def _parameters(owner: Any) -> dict[str, Any]:
@@ -88,10 +93,9 @@ def decode(value: Any, graph: Graph) -> Any:
             expect(name in graph.symbols, f"symbol {name!r} is used before it is declared", FormatError)
             return graph.symbols[name].dim
         case {"dynamic": tree}:
-            extent = decode_extent(tree, graph.symbols)
-            if not extent.is_integer or extent.is_negative:
-                raise FormatError(f"an extent must be an integer >= 0, which {extent} is not")
-            return Dim(extent, DimKind.DYNAMIC)
+            return Dim(decode_extent(tree, graph.symbols), DimKind.DYNAMIC)
+        case {"mean": [total, tensors]}:
+            return mean(*(decode_extent(each, graph.symbols) for each in (total, tensors)))
         case {"dtype": str(name)}:
             return as_dtype(name)
         case {"tile": [str(dtype), rows, cols]}:

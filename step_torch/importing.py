@@ -166,7 +166,7 @@ class Importer:
             return
         args = [self._argument(each) for each in node.args]
         if node.op.split(".")[1] in _ARITHMETIC and "float" in self.meta.dtype:
-            args = [_floating(each) for each in args]
+            args = [_floating(each, self.dtype) for each in args]
         options = {name: self._argument(each) for name, each in node.options.items() if name not in IDLE}
         try:
             inspect.signature(lowering).bind(self, *args, **options)
@@ -176,6 +176,8 @@ class Importer:
             lifted = self._special(node)
             result = lifted.lowered(self, lowering, args, options) if lifted else lowering(self, *args, **options)
         results = result if isinstance(result, tuple) else (result,)
+        for number in range(len(results), len(node.results)):
+            supported(not self.is_read(number), f"its result {number} is read; that before it has a lowering")
         for name, value in zip(node.results, results, strict=False):
             self.values[name] = self.sources.for_several(value) if self.nodes.readers[name] > 1 else value
 
@@ -293,8 +295,8 @@ def with_dtype(value: Value, stream: Stream, dtype: DType) -> Value:
     return replace(value, stream=stream, dtype=dtype)
 
 
-def _floating(arg: Any) -> Any:
-    """Integers that the import knows, as operands of floats."""
+def _floating(arg: Any, dtype: DType) -> Any:
+    """Integers that the import knows, as operands of ``dtype``."""
     if not (isinstance(arg, Stored) and arg.is_constant and arg.data.dtype.name in _WHOLE):
         return arg
-    return arg.formed("bfloat16", lambda data: data.astype(BF16.numpy), arg.dims)
+    return arg.formed(dtype.name.lower(), lambda data: data.astype(dtype.numpy), arg.dims)

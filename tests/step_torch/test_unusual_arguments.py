@@ -138,3 +138,12 @@ def test_what_is_refused(make: Any, shapes: Sequence[int], said: str, tmp_path: 
     with pytest.raises(InputError) as caught:
         step_torch.load(path)
     assert str(caught.value).splitlines()[1].endswith(f": {said}")
+
+
+def test_a_file_of_torch_that_changes_tensors_in_place(tmp_path: Path) -> None:
+    plain, given = tmp_path / "plain.pt2", torch.randn(4, 8, dtype=BF16)
+    torch.export.save(torch.export.export(Written("x", ["x[0] = 0", "x.relu_()"]), (given,)), plain)
+    with pytest.raises(InputError, match="changes a tensor in place"):
+        step_torch.load(plain, inputs={"given_0": given.float().numpy()})
+    path = step_torch.capture(torch.export.load(plain).module(), (given,), tmp_path / "model.pt2")
+    assert step_torch.load(path).check().error == 0

@@ -34,7 +34,7 @@ def add(at: Importer, x: Any, y: Any, alpha: float = 1) -> Any:
     """x + alpha * y."""
     if alpha == 1 or is_number(y):
         return binary(at, Add, x, alpha * y if is_number(y) else y)
-    (first, second, scale), lead = alongside(at, x, y, alpha)
+    (first, second, scale), lead = alongside(at, _widened(at, x), _widened(at, y), alpha)
     return with_dtype(lead, second.map(MulAdd(out=at.dtype), scale, first, name=at.name()), at.dtype)
 
 
@@ -105,10 +105,12 @@ def binary(at: Importer, function: Function, x: Any, y: Any) -> Value:
 
 
 def _widened(at: Importer, given: Any) -> Any:
-    """``given`` in a format that goes with that of the result, if it has integers or truths that data decides."""
+    """``given`` in a format that goes with that of the result, if it has integers or truths."""
     own = given.dtype if isinstance(given, Value) else isinstance(given, Stored) and STREAMS.get(given.data.dtype.name)
     if own not in (INT32, BOOL) or own is at.dtype:
         return given
+    if isinstance(given, Stored) and given.is_constant:
+        return given.formed(str(at.dtype), lambda data: data.astype(at.dtype.numpy), given.dims)
     value, wide = at.tiles(given), INT32 if at.dtype is INT32 else FP32 if own is INT32 else BF16
     return with_dtype(value, cast(at, value.stream, wide), wide)
 

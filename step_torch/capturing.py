@@ -123,7 +123,10 @@ def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence
     if count > 1:
         _check_far(model, decoding, tokens, [*found.values()])
     if not found:
-        raise InputError(f"{type(model).__name__} keeps no keys and values of tokens before one, which a step reads")
+        code = inspect.unwrap(type(model).forward).__code__
+        line = f"{SITE.sub('', code.co_filename)}:{code.co_firstlineno}"
+        says = f"{type(model).__name__} keeps no keys and values of tokens before one, which a step reads"
+        raise InputError(f"{says}: forward, at {line}, returns none")
     first = first_states(found, room)
     token = torch.zeros(1, 1, dtype=torch.int64)
     shorter = (token, token + room - 2, *first_states(found, room - 1)) if room > 2 else None
@@ -190,7 +193,8 @@ def _capture(
 ) -> Path:
     """The same for all that is ``given``, with ``arrays`` beside the results; ``shorter``: for a step behind less."""
     path = named_file(path, "a captured module", ".pt2")
-    module = module.eval()
+    if not isinstance(module, torch.fx.GraphModule):  # one of torch.export is as it was exported
+        module = module.eval()
     marks = Marks()
     check_plain(module)
     with torch.no_grad():

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import ml_dtypes
+import numpy as np
 import torch
 from torch import Tensor
 from torch._decomp import get_decompositions
@@ -17,7 +19,9 @@ aten = torch.ops.aten
 WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
 """Operators that are not taken apart."""
 
-OF_TORCH = (aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten._adaptive_avg_pool2d.default)
+OF_TORCH = (
+    aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten._adaptive_avg_pool2d.default, aten.addmv.default,
+)  # fmt: skip
 """Operators that torch has a form of by others, and does not take apart by itself."""
 
 
@@ -43,6 +47,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         | get_decompositions(OF_TORCH)
         | {
             aten.isnan.default: lambda x: x != x,
+            aten.isinf.default: lambda x: x.abs() == torch.inf,
             aten.logical_not.default: lambda x: ~x.bool(),
             aten.logical_and.default: lambda x, y: x.bool() & y.bool(),
             aten.logical_or.default: lambda x, y: x.bool() | y.bool(),
@@ -51,6 +56,16 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.leaky_relu.default: _leaky_relu,
             aten.elu.default: _elu,
             aten.expm1.default: lambda x: ((x.float() * 0.5).tanh() * (x.float().exp() + 1)).to(x.dtype),
+            aten.erfc.default: lambda x: (1 - x.float().erf()).to(x.dtype),
+            aten.addmm.default: _added_product,
+            aten.addbmm.default: lambda x, y, z, *, beta=1, alpha=1: torch.addmm(
+                x, y.transpose(0, 1).flatten(1), z.flatten(0, 1), beta=beta, alpha=alpha
+            ),
+            aten.prod.default: lambda x, *, dtype=None: x.flatten().prod(0, dtype=dtype),
+            aten.var_mean.correction: lambda x, dim=None, *, correction=None, keepdim=False: (
+                x.var(dim, correction=1 if correction is None else correction, keepdim=keepdim),
+                x.mean(dim, keepdim),
+            ),
             aten.max.default: Tensor.amax,
             aten.max.dim: lambda x, dim, keepdim=False: (x.amax(dim, keepdim), x.argmax(dim, keepdim)),
             aten.min.dim: lambda x, dim, keepdim=False: (-(-x).amax(dim, keepdim), (-x).argmax(dim, keepdim)),
@@ -62,6 +77,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.complex.default: lambda x, y: torch.view_as_complex(torch.stack([x, y], -1)),
             aten.sum.default: _sum,
             aten.sum.dim_IntList: _sum,
+            aten.cumsum.default: _running_sum,
             aten.unfold.default: _unfold,
             aten.diagonal.default: _diagonal,
             aten.pow.Tensor_Tensor: _power,
@@ -74,10 +90,14 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.cosh.default: lambda x: ((x.float().exp() + (-x.float()).exp()) / 2).to(x.dtype),
             aten.hypot.default: lambda x, y: (x.float() * x + y.float() * y).sqrt().to(x.dtype),
             aten.bucketize.Tensor: _bucketize,
-            aten.median.dim: _median,
+            aten.median.dim: lambda x, dim, keepdim=False: _in_order(x, (x.shape[dim] + 1) // 2, dim, keepdim),
+            aten.median.default: lambda x: x.flatten().median(0)[0],
+            aten.kthvalue.default: _in_order,
             aten._trilinear.default: _trilinear,
             aten.copy.default: lambda x, source, *_: source.to(x.dtype).expand(x.shape),
             aten.slice_scatter.default: _slice_scatter,
+            aten.index_put.default: _index_put,
+            aten.gather.default: _gather,
         }
     )
 
@@ -113,11 +133,30 @@ def _product(x: Tensor, y: Any) -> Any:
     return torch.view_as_complex(torch.stack([a * c - b * d, a * d + b * c], -1))
 
 
+def _added_product(x: Tensor, y: Tensor, z: Tensor, *, beta: float = 1, alpha: float = 1) -> Any:
+    if (beta, alpha) == (1, 1):
+        return NotImplemented
+    product = (y.float() @ z.float()) * alpha
+    return (product if beta == 0 else product + x.float() * beta).to(x.dtype)
+
+
+def _is_sum_of_floats(x: Tensor, dtype: torch.dtype | None) -> bool:
+    kind = dtype or x.dtype
+    return kind.is_complex or (x.is_floating_point() and kind.is_floating_point)
+
+
 def _sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
     """Sums of truths and integers by FP32; others are no matter of this."""
-    if x.is_floating_point() or x.is_complex():
+    if _is_sum_of_floats(x, dtype):
         return NotImplemented
-    return x.float().sum(dim, keepdim).to(dtype or torch.int64)
+    return x.to(dtype or torch.int64).float().sum(dim, keepdim).to(dtype or torch.int64)
+
+
+def _running_sum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+    """The same of what comes first."""
+    if _is_sum_of_floats(x, dtype):
+        return NotImplemented
+    return x.to(dtype or torch.int64).float().cumsum(dim).to(dtype or torch.int64)
 
 
 def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
@@ -145,8 +184,13 @@ def _power(x: Tensor, y: Tensor) -> Tensor:
 
 def _divided(x: Tensor, y: Any) -> tuple[Tensor, Tensor]:
     """The largest integer below x / y, and what remains, exactly: a quotient of hardware may be next to the nearest."""
-    whole = torch.round(x.float() / y)
-    rest = x.float() - whole * y
+    whole, rest = torch.round(x.float() / y), x.float()
+    parts = [y]
+    if not isinstance(y, Tensor):  # of so few bits that the products are exact
+        parts = [float(ml_dtypes.bfloat16(y))]
+        parts.append(float(np.float32(y)) - parts[0])
+    for part in parts:
+        rest = rest - whole * part
     is_less = rest * y < 0
     return torch.where(is_less, whole - 1, whole), torch.where(is_less, rest + y, rest)
 
@@ -173,19 +217,48 @@ def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right:
     return below.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
 
 
-def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, ...]:
-    middle = (each.narrow(dim, (x.shape[dim] - 1) // 2, 1) for each in x.sort(dim))
-    return tuple(each if keepdim else each.squeeze(dim) for each in middle)
+def _in_order(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, ...]:
+    found = (each.narrow(dim, k - 1, 1) for each in x.sort(dim))
+    return tuple(each if keepdim else each.squeeze(dim) for each in found)
 
 
 def _slice_scatter(
     x: Tensor, source: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Any:
-    if step != 1:
-        return NotImplemented
+) -> Tensor:
     first, last, _ = slice(start, end).indices(x.shape[dim])
+    if step != 1:
+        number = torch.arange(x.shape[dim]) - first
+        which = number.div(step, rounding_mode="floor").clamp(0, source.shape[dim] - 1)
+        is_there = (which * step == number) & (number < last - first)
+        shape = [-1 if each == dim % x.dim() else 1 for each in range(x.dim())]
+        return torch.where(is_there.view(shape), source.to(x.dtype).index_select(dim, which), x)
     behind = x.narrow(dim, last, x.shape[dim] - last)
     return torch.cat([each for each in (x.narrow(dim, 0, first), source, behind) if each.numel()], dim)
+
+
+def _gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:
+    """The numbers may be of fewer rows than there are."""
+    others = [each for each in range(x.dim()) if each != dim % x.dim() and x.shape[each] != index.shape[each]]
+    for each in others:
+        x = x.narrow(each, 0, index.shape[each])
+    return x.gather(dim, index) if others else NotImplemented
+
+
+def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Any:
+    """Scalars where a mask says so, and values for all numbers of a dimension; others are no matter of this."""
+    given = [(place, each) for place, each in enumerate(indices) if each is not None]
+    place, index = given[0]
+    if len(given) != 1 or not all(isinstance(each, int) for each in (*index.shape, *values.shape)):
+        return NotImplemented
+    if index.dtype != torch.bool:
+        shape = *x.shape[:place], *index.shape, *x.shape[place + 1 :]
+        is_same = values.shape == shape
+        return NotImplemented if is_same else aten.index_put(x, indices, values.expand(shape), accumulate)
+    rest = x.dim() - index.dim() - place
+    if accumulate or (values.numel() != 1 and values.dim() > rest):
+        return NotImplemented
+    values = values.reshape(()) if values.numel() == 1 else values
+    return torch.where(index.reshape(*index.shape, *[1] * rest), values, x)
 
 
 def _trilinear(

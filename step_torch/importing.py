@@ -165,8 +165,6 @@ class Importer:
             self.values[node.name] = None
             return
         args = [self._argument(each) for each in node.args]
-        if node.op.split(".")[1] in _ARITHMETIC and "float" in self.meta.dtype:
-            args = [_floating(each) for each in args]
         options = {name: self._argument(each) for name, each in node.options.items() if name not in IDLE}
         try:
             inspect.signature(lowering).bind(self, *args, **options)
@@ -176,6 +174,8 @@ class Importer:
             lifted = self._special(node)
             result = lifted.lowered(self, lowering, args, options) if lifted else lowering(self, *args, **options)
         results = result if isinstance(result, tuple) else (result,)
+        for number in range(len(results), len(node.results)):
+            supported(not self.is_read(number), f"its result {number} is read; that before it has a lowering")
         for name, value in zip(node.results, results, strict=False):
             self.values[name] = self.sources.for_several(value) if self.nodes.readers[name] > 1 else value
 
@@ -276,14 +276,8 @@ MAKERS = ("step_torch.lowerings.hits",)
 _FAILURES = (Unsupported, NoJoin, TypeMismatch, GraphError)
 """What a lowering raises for what it can not do, or the graph for operators that do not fit each other."""
 
-_WHOLE = ("int64", "int32", "bool")
-"""Formats whose numbers an import knows, as it does those that a capture computed: they are no weights."""
-
 IDLE = ("dtype", "layout", "device", "pin_memory", "non_blocking", "memory_format", "implicit", "sparse_grad")
 """Options that no lowering asks for: streams have no strides nor devices, and `Importer.dtype` is the format."""
-
-_ARITHMETIC = ("add", "sub", "rsub", "mul", "div", "pow", "maximum", "minimum")
-"""Operators whose operands have the format of the result."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
@@ -291,10 +285,3 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 def with_dtype(value: Value, stream: Stream, dtype: DType) -> Value:
     """``value`` with another stream of the same layout."""
     return replace(value, stream=stream, dtype=dtype)
-
-
-def _floating(arg: Any) -> Any:
-    """Integers that the import knows, as operands of floats."""
-    if not (isinstance(arg, Stored) and arg.is_constant and arg.data.dtype.name in _WHOLE):
-        return arg
-    return arg.formed("bfloat16", lambda data: data.astype(BF16.numpy), arg.dims)

@@ -57,6 +57,9 @@ def compute_known(program: torch.export.ExportedProgram, number: fx.Node | None 
                 tables[key].meta["val"] = like
             new = tables[key]
         node.replace_all_uses_with(new, delete_user_cb=lambda user: user not in known)
+        for spec in program.graph_signature.output_specs:
+            if spec.arg.name == node.name:
+                spec.arg = TensorArgument(name=new.name)
     for node in graph.find_nodes(op="call_function", target=aten._assert_tensor_metadata.default):
         graph.erase_node(node)
 

@@ -239,7 +239,8 @@ def _node(read: Mapping[str, Any], symbols: Mapping[str, int]) -> TorchNode:
     results = tuple(_names([_value(each, {}) for each in read["outputs"]]))
     op, place = read["target"].removeprefix("torch.ops."), _place(read["metadata"])
     if _IN_PLACE.search(op):
-        raise InputError(f"{op} changes a tensor in place, at {place}: step_torch.capture takes that apart")
+        advice = "step_torch.capture(torch.export.load(path).module(), args, ..) takes that apart"
+        raise InputError(f"{op} changes a tensor in place, at {place}: {advice}")
     return TorchNode(op, ordered, named, results, place)
 
 

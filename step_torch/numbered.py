@@ -6,9 +6,10 @@ A scalar is picked by comparing the number of every column with its own, and by 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from step import BF16, BOOL, FP32, INT32, UINT32, Stream, Tile
+from step import BOOL, FP32, INT32, UINT32, Stream, Tile
 from step.functions import Add, Cast, Compare, ExpertTiles, Max, RetileStreamify, RowSum, Where
 from step.language.function import AccumFunction
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes, whole
@@ -72,21 +73,29 @@ def scattered(at: Importer, x: Value, index: Value, source: Value | float, *, ad
     lead = at.joiner.reordered(lead, (*outer, *along), WHY)
     index = renamed(at, plain(at, index), lead.dims)
     hits = _hits(at, at.joiner.to(index, restricted(lead.layout, index.dims), WHY), x.layout.tile[1])
-    given = lead.stream
-    if isinstance(source, int | float):
-        given = at.graph.constant(source, dtype=FP32, reference=given, name=at.name("given"))
+    old = at.joiner.to(x, TileLayout(outer, lead.layout.rows, x.layout.columns), WHY)
 
     def folded(stream: Stream, function: AccumFunction, name: str) -> Stream:
         return stream.accum(function, rank=len(along), name=at.name(name)) if along else stream
 
-    there = folded(hits.map(Where(), given, _zero(at, given), name=at.name("there")), Add(), "added")
-    old = at.joiner.to(x, TileLayout(outer, lead.layout.rows, x.layout.columns), WHY)
+    def summed(hits: Stream) -> Stream:
+        there = hits.map(Where(), lead.stream, _zero(at, lead.stream), name=at.name("there"))
+        return folded(there, Add(), "added")
+
     if adds:
-        stream = old.stream.map(Add(out=at.dtype), there, name=at.name())
+        return replace(old, stream=old.stream.map(Add(out=at.dtype), summed(hits), name=at.name()))
+    turns = [*range(1, prod(part.count for part in along) + 1)]  # the last one of equal numbers stays
+    turn = at.graph.generate(Tile(FP32), turns, reference=hits, name=at.name("turn"))
+    put = folded(hits.map(Where(), turn, _zero(at, turn), name=at.name("hits")), Max(), "put")
+    is_put = put.map(Compare(">"), _zero(at, put), name=at.name("is_put"))
+    if isinstance(source, int | float):
+        given = at.graph.constant(source, dtype=at.dtype, reference=put, name=at.name("given"))
     else:
-        put = folded(hits.map(Cast(BF16), name=at.name("hits")), Max(), "put")
-        is_put = put.map(Compare(">"), _zero(at, put), name=at.name("is_put"))
-        stream = is_put.map(Where(), at.rounded(there), old.stream, name=at.name())
+        last = put
+        for part in along:
+            last = last.repeat(part.count, name=at.name("last"))
+        given = at.rounded(summed(last.map(Compare("=="), turn, name=at.name("stays"))) if along else summed(hits))
+    stream = is_put.map(Where(), given, old.stream, name=at.name())
     return replace(old, stream=stream)
 
 

@@ -261,6 +261,7 @@ class Sources:
         if key not in at.tensors:
             if not given.is_constant:
                 at.check_format(given)
+            supported(given.data.size, f"{given.name!r} has no scalars")
             rows = [each.reshape(-1, given.width) for each in parts]
             data = rows[0] if len(rows) == 1 else np.concatenate(rows)
             name = at.free(given.name) if given.is_parameter else given.name

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from step import BF16, BOOL, FP32, DType, Stream
+from step import BF16, BOOL, FP32, INT32, DType, Stream
 from step.functions import Add, Cast, Div, Max, Min, Mul, MulAdd, Scale, Sub, Where
 from step.language.dtypes import INTEGERS
 from step.language.function import MapFunction
@@ -23,7 +23,7 @@ from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, si
 from step_torch.lowerings.shapes import spread
 from step_torch.pieces import plain
 from step_torch.registry import declare, lowers
-from step_torch.sources import Stored, Unsupported, is_parameter
+from step_torch.sources import STREAMS, Stored, Unsupported, is_parameter
 
 Function = Callable[..., MapFunction]
 Link = Function | tuple[Function, float]
@@ -34,7 +34,7 @@ def add(at: Importer, x: Any, y: Any, alpha: float = 1) -> Any:
     """x + alpha * y."""
     if alpha == 1 or is_number(y):
         return binary(at, Add, x, alpha * y if is_number(y) else y)
-    (first, second, scale), lead = alongside(at, x, y, alpha)
+    (first, second, scale), lead = alongside(at, _widened(at, x), _widened(at, y), alpha)
     return with_dtype(lead, second.map(MulAdd(out=at.dtype), scale, first, name=at.name()), at.dtype)
 
 
@@ -94,12 +94,25 @@ def is_number(given: Any) -> bool:
 def binary(at: Importer, function: Function, x: Any, y: Any) -> Value:
     """A function of x and y, which is told the format of its result; truths count as 0 and 1 beside others."""
     x, y = numbers_of(at, (x, y))
+    if at.dtype is not BOOL:
+        x, y = _widened(at, x), _widened(at, y)
     if is_number(y) and function is Mul:
-        return applied(at, x, partial(Scale, float(y)))
+        return applied(at, x, partial(Scale, y if at.dtype in INTEGERS else float(y)))
     streams, lead = alongside(at, x, y)
     if {*map(kept, streams)} != {BOOL}:
         streams = [cast(at, each, BF16) if kept(each) is BOOL else each for each in streams]
     return with_dtype(lead, streams[0].map(function(at.dtype), streams[1], name=at.name()), at.dtype)
+
+
+def _widened(at: Importer, given: Any) -> Any:
+    """``given`` in a format that goes with that of the result, if it has integers or truths."""
+    own = given.dtype if isinstance(given, Value) else isinstance(given, Stored) and STREAMS.get(given.data.dtype.name)
+    if own not in (INT32, BOOL) or own is at.dtype:
+        return given
+    if isinstance(given, Stored) and given.is_constant:
+        return given.formed(str(at.dtype), lambda data: data.astype(at.dtype.numpy), given.dims)
+    value, wide = at.tiles(given), INT32 if at.dtype is INT32 else FP32 if own is INT32 else BF16
+    return with_dtype(value, cast(at, value.stream, wide), wide)
 
 
 def of_two(function: Function) -> Callable[..., Value]:

@@ -39,5 +39,6 @@ def embedding_bag(
     is_even = starts == [*range(0, count, size)] and not include_last_offset
     supported(is_even, "bags of unlike sizes, or that data decides")
     supported(per_sample_weights is None, "weights of single rows")
+    supported(padding_idx < 0, "rows that do not count (padding_idx); bags of which all count have a lowering")
     rows = numbered.rows(at, weight, in_shape(at, indices, (len(starts), size)))
     return ((total, mean, largest)[mode](at, rows, [1]),)

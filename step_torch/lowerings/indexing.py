@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from step import INT32
+from step.functions import Add, Compare, Where
 from step_torch import numbered
 from step_torch.importing import Importer
 from step_torch.layouts import Value, sizes
+from step_torch.lowerings.elementwise import constant
 from step_torch.lowerings.pieces import chosen
 from step_torch.lowerings.rows import along
 from step_torch.lowerings.shapes import permute
@@ -46,7 +50,7 @@ def index(at: Importer, x: Any, indices: list[Any]) -> Any:
         x = in_shape(at, x, (*shape[:first], prod(of), *shape[first + many :]))
         made = chosen(at, x, first, np.ravel_multi_index(numbers, of, "wrap").ravel().tolist())
     else:
-        made = index_select(at, x, first, indices[first])
+        made = index_select(at, x, first, _from_begin(at, indices[first], shape[first]))
     return in_shape(at, made, at.meta.shape)
 
 
@@ -73,7 +77,19 @@ def index_put(at: Importer, x: Any, indices: list[Any], source: Any, accumulate:
     supported(len(places) == 1, f"numbers of {len(places)} dimensions at once; of one have a lowering")
     (dim,) = places
     value, back = along(at, x, dim)
-    return back(numbered.scattered(at, value, at.value(indices[dim]), along(at, source, dim)[0], adds=accumulate))
+    numbers = at.value(_from_begin(at, indices[dim], sizes(x.dims)[dim]))
+    return back(numbered.scattered(at, value, numbers, along(at, source, dim)[0], adds=accumulate))
+
+
+def _from_begin(at: Importer, numbers: Any, extent: int) -> Any:
+    """Numbers of a dimension, of which those below 0 count from its end."""
+    if isinstance(numbers, Stored) and numbers.is_constant:
+        return numbers.formed(f"of_{extent}", lambda data: data % extent, numbers.dims)
+    value = at.value(numbers)
+    whole, zero = (constant(at, each, value.stream, INT32) for each in (extent, 0))
+    is_behind = value.stream.map(Compare("<"), zero, name=at.name("is_behind"))
+    before = value.stream.map(Add(), whole, name=at.name("before"))
+    return replace(value, stream=is_behind.map(Where(), before, value.stream, name=at.name("from_begin")))
 
 
 @lowers("aten.sort.default")

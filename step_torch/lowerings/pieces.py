@@ -54,7 +54,7 @@ def flip(at: Importer, x: Any, dims: list[int]) -> Any:
 @lowers("aten.cat.default")
 def concatenate(at: Importer, parts: list[Any], dim: int = 0) -> Any:
     """Tensors one behind the other, but for those without scalars; a cache with new rows."""
-    parts = [each for each in parts if each is not None]
+    parts = [each for each in parts if each is not None and not (isinstance(each, Stored) and not each.data.size)]
     if len(parts) == 1:
         return parts[0]
     dim %= len(parts[0].dims)

@@ -188,6 +188,7 @@ class Product:
 @lowers("aten.linear.default")
 def linear(at: Importer, x: Any, weight: Any, bias: Any = None) -> Any:
     """x @ weight^T + bias."""
+    supported(len(weight.dims) == 2, "the weight has one dimension; x @ weight has a lowering")
     return _product(at, x, weight, bias, transposed=True)
 
 
@@ -229,7 +230,7 @@ def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:
     x = at.whole_rows(x, why)
     *outer, inner = x.dims
     if len(y.dims[-2]) > len(inner):
-        y = merged(at, y, -2)
+        y = merged(at, at.value(y), -2)
     x = below(at, x, [*chain(*outer[batches:])], why)
     names = dict(zip(chain(*y.dims[:-1]), chain(*outer[:batches], inner), strict=True))
     names |= {axis: TensorAxis(at.name("columns"), axis.extent) for axis in y.dims[-1]}

@@ -87,9 +87,9 @@ def product_along(at: Importer, x: Any, dim: int, keepdim: bool = False) -> Valu
     return reduced(at, x, [dim], keepdim, None, lambda out: Mul(out=out), at.dtype)
 
 
-@lowers("aten.cumsum.default")
-def sums_so_far(at: Importer, x: Any, dim: int) -> Value:
-    """Sums of what comes first along a dimension."""
+@lowers("aten.cumsum.default", "aten.cumprod.default")
+def so_far(at: Importer, x: Any, dim: int) -> Value:
+    """Sums, or products, of what comes first along a dimension."""
     value = merged(at, at.value(x), dim)
     if not value.dims[dim]:
         return value
@@ -97,8 +97,9 @@ def sums_so_far(at: Importer, x: Any, dim: int) -> Value:
     value, _ = in_blocks(at, value, axis, 1)
     loops = sorted(value.layout.loops, key=lambda part: part.axis == axis)
     value = at.joiner.reordered(value, loops, "sums go along one loop")
-    sums = value.stream.scan(Add(out=FP32), name=at.name("sums"))
-    return with_dtype(value, at.rounded(sums), at.dtype)
+    function = Mul(out=FP32) if "prod" in at.node.op else Add(out=FP32)
+    made = value.stream.scan(function, name=at.name("so_far"))
+    return with_dtype(value, at.rounded(made), at.dtype)
 
 
 @lowers("aten.softmax.int", "aten._softmax.default")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from step import FP32, DType, Stream, functions
+from step.language.dtypes import INTEGERS
 from step_torch.columns import ColumnChoice
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value
@@ -58,7 +59,8 @@ for _name, (_says, *_chain) in CHAINS.items():
 def clamp(at: Importer, x: Any, low: Any = None, high: Any = None) -> Any:
     """The nearest number from low to high, which are numbers or tensors."""
     if all(each is None or is_number(each) for each in (low, high)):
-        return applied(at, x, partial(functions.Clamp, -inf if low is None else low, inf if high is None else high))
+        least, most = (-(2**31), 2**31 - 1) if at.dtype in INTEGERS else (-inf, inf)
+        return applied(at, x, partial(functions.Clamp, least if low is None else low, most if high is None else high))
     x = x if low is None else binary(at, functions.Max, x, low)
     return x if high is None else binary(at, functions.Min, x, high)
 
@@ -97,7 +99,9 @@ def exponential_to(at: Importer, base: float, x: Any) -> Any:
 @lowers("aten.neg.default")
 def negate(at: Importer, x: Any) -> Any:
     """-x."""
-    return x.changed(np.invert) if isinstance(x, ColumnChoice) else applied(at, x, partial(functions.Scale, -1.0))
+    if isinstance(x, ColumnChoice):
+        return x.changed(np.invert)
+    return applied(at, x, partial(functions.Scale, -1 if at.dtype in INTEGERS else -1.0))
 
 
 @lowers("aten.gelu.default")

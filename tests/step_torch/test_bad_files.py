@@ -110,7 +110,8 @@ EDITED: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     ),
     "a change in place": (
         in_place, MODEL,
-        f"aten.silu_.default changes a tensor in place, at {ACT}: step_torch.capture takes that apart",
+        f"aten.silu_.default changes a tensor in place, at {ACT}: step_torch.capture(torch.export.load(path).module(), "
+        "args, ..) takes that apart",
     ),
     "a result that no stream has": (
         wide, MODEL,

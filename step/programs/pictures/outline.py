@@ -15,9 +15,10 @@ LONGEST = 8
 
 
 def call(owner: Any) -> str:
-    """An operator or function with its parameters: ``partition(rank=0, targets=2)``."""
-    given = ((each.name, getattr(owner, each.name)) for each in fields(owner))
-    return f"{owner.name}({', '.join(f'{name}={_value(value)}' for name, value in given if value is not None)})"
+    """An operator or function with its parameters but for those that nobody chose: ``partition(targets=2)``."""
+    given = ((each.name, getattr(owner, each.name), each.default) for each in fields(owner))
+    shown = (f"{name}={_value(value)}" for name, value, default in given if value not in (None, default))
+    return f"{owner.name}({', '.join(shown)})"
 
 
 def _value(value: Any) -> str:

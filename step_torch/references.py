@@ -30,9 +30,7 @@ def references(module: nn.Module, given: Given, marks: Marks) -> list[dict[str, 
 
     Raises `InputError` where it has something that ``marks`` do not take, or where they make something else of it.
     """
-    plain, exact = [results_of(module(*each)) for each in given], copy.deepcopy(module).double()
-    for config in configs_of(exact):
-        config._experts_implementation = "eager"  # that of their own class, as faster ones have no float64
+    plain, exact = [results_of(module(*each)) for each in given], in_float64(module)
     doubled = [tuple(x.double() if x.is_floating_point() else x for x in each) for each in given]
     marked: list[list[Tensor]] = [[] for _ in given]
     if configs_of(exact):
@@ -53,6 +51,14 @@ def references(module: nn.Module, given: Given, marks: Marks) -> list[dict[str, 
                     )
         found.append({"input": list(args), "bf16": bf16, "float64": results})
     return found
+
+
+def in_float64(module: nn.Module) -> Any:
+    """A copy of ``module`` in float64."""
+    exact = copy.deepcopy(module).double()
+    for config in configs_of(exact):
+        config._experts_implementation = "eager"  # that of their own class, as faster ones have no float64
+    return exact
 
 
 def _exactly(exact: nn.Module, args: tuple[Tensor, ...]) -> list[Tensor]:

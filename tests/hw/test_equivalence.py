@@ -8,14 +8,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
 import pytest
 from equivalence import Texts
 from scenarios import SCENARIOS, Scenario
 from test_written import Chosen, Counting, Crossed
 
+import step
+from hw.axi.wrapper import wrapped
 from hw.fabric import elaborate
+from hw.registers.run_control import RunControl
 from hw.verilog.expressions import BINARY
+from hw.verilog.structure import Written
+from step.lowering.board import board_of
+from step.lowering.bus import BusConfig
+from step.programs.prepare import prepare
+
+EXAMPLES = Path(step.__file__).parents[1] / "examples"
 
 ONE_OF_EACH = list({scenario.operator: scenario for scenario in SCENARIOS}.values())
 
@@ -66,6 +76,22 @@ def test_modules_of_all_scenarios_are(part: int) -> None:
     chosen = [name for name, rtlil in sorted(texts.rtlil.items()) if proofs_end(rtlil)]
     assert len(chosen) > 0.85 * len(texts.rtlil)
     assert texts.refuted(chosen[part::16]) == {}
+
+
+@pytest.mark.parametrize("example", ["moe_simple.py:small", "softmax.py"])
+def test_modules_of_boards_are(example: str) -> None:
+    """Masters, DMA, and what tells of runs; one of the programs has no sinks, whose ends are an AND of none."""
+    netlist, texts = prepare(f"{EXAMPLES}/{example}").netlist, Texts()
+    board = board_of(netlist, BusConfig(), streams=True)
+    fabric = elaborate(netlist, probes=False, waits=True).structure
+    for each in wrapped(fabric, netlist, board).instances:
+        if not isinstance(each.component, Written):
+            texts.add(each.component)
+    texts.add(RunControl())
+    texts.add_children()
+    chosen = [name for name, rtlil in sorted(texts.rtlil.items()) if proofs_end(rtlil)]
+    assert any(name.startswith("run_status") for name in chosen) and len(chosen) >= 5
+    assert texts.refuted(chosen) == {}
 
 
 MUTANTS = {

@@ -69,6 +69,7 @@ def proofs_end(rtlil: str) -> bool:
 
 
 @pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(16))
 def test_modules_of_all_scenarios_are(part: int) -> None:
     """Most modules; in the others are products and larger memories, whose values and cycles other tests compare."""

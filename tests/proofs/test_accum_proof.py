@@ -41,7 +41,7 @@ STREAMED = [
 ]
 WIDENED = [(RESERVE, "pass")]
 SKELETON = [
-    ("cycles) | ~self._puts[port])", "cycles) | self._puts[port])"),
+    ("cycles)[1] | ~self._puts[port])", "cycles)[1] | self._puts[port])"),
     ("channel.valid.eq(self.delayed(claim))", "channel.valid.eq(claim)"),
     ("else self.delayed(self._headers[port][name])", "else self._headers[port][name]"),
 ]

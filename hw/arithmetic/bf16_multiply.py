@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.arithmetic.halves import factors, finished
 from hw.arithmetic.staged import Staged
@@ -23,7 +23,10 @@ class Bf16Multiply(Staged):
     def compute(self, m: Module) -> Value:
         (first, second), others = factors(self.first, self.second)
         x = self.behind(m, 1, product=first * second, **others)
-        exponent = Signal(10)
-        m.d.comb += exponent.eq(x.exponent + x.product[15])
-        fraction = Cat(C(0, 8), Mux(x.product[15], x.product[:15], Cat(C(0, 1), x.product[:14])))
-        return finished(m, x, fraction, exponent)
+        e, top = x.exponent, x.product[15]
+        fraction = Cat(C(0, 8), Mux(top, x.product[:15], Cat(C(0, 1), x.product[:14])))
+        # Of e + top, which comes late, without a carry of that: - 127, <= 127, >= 382.
+        exponent = (e + Cat(~top, top, C(0b100000, 6)))[:8]
+        small = ~e[7:].any() & ~(e[:7].all() & top)
+        large = e[8] & (e[7] | (e[2:7].all() & (e[1] | (e[0] & top))))
+        return finished(x, fraction, exponent, small, large)

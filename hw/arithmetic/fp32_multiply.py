@@ -35,4 +35,6 @@ class Fp32Multiply(Staged):
         # A carry out of the fraction reaches the exponent.
         rounded = Signal(33)
         m.d.comb += rounded.eq(Cat(x.fraction, x.exponent) + x.up)
-        return finished(m, x, rounded[:23], rounded[23:])
+        exponent = rounded[23:32]
+        small, large = ~exponent[7:].any(), exponent[8] & (exponent[7] | exponent[1:7].all())  # <= 127, >= 382
+        return finished(x, rounded[:23], (exponent - 127)[:8], small, large)

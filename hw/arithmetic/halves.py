@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.arithmetic.staged import Staged, Values
 
@@ -10,7 +10,8 @@ HALF = 12
 
 
 def factors(first: Value, second: Value) -> tuple[list[Value], dict[str, Value]]:
-    """The mantissas of two numbers of BF16 or FP32, and by name what else the product comes from."""
+    """The mantissas of two numbers of BF16 or FP32, and by name what else the product comes from: the sum of both
+    exponents is greater by 127 than that of FP32."""
     exponents, fractions = [first[-9:-1], second[-9:-1]], [first[:-9], second[:-9]]
     zero = ~exponents[0].any() | ~exponents[1].any()
     huge = [each == 255 for each in exponents]
@@ -46,11 +47,8 @@ def multiplied(unit: Staged, m: Module, step: int, first: Value, second: Value, 
     return unit.behind(m, step + 1, product=whole_product(x), **x.only(*kept))
 
 
-def finished(m: Module, x: Values, fraction: Value, exponent: Value) -> Value:
-    """The product in FP32 of `factors`, ``x``; its ``exponent`` is biased by 127 more, so that it is not negative."""
-    biased = Signal(8, name="biased")
-    m.d.comb += biased.eq(exponent - 127)
-    infinite = x.infinite | (exponent >= 127 + 255)
-    finite = Mux(x.zero | (exponent <= 127), C(0, 31), Cat(fraction, biased))
-    magnitude = Mux(infinite, C(0xFF << 23, 31), finite)
+def finished(x: Values, fraction: Value, exponent: Value, small: Value, large: Value) -> Value:
+    """The product in FP32 of `factors`, ``x``, with this ``fraction`` and ``exponent``, unless that is too ``small`` or
+    too ``large``."""
+    magnitude = Mux(x.infinite | large, C(0xFF << 23, 31), Mux(x.zero | small, C(0, 31), Cat(fraction, exponent)))
     return Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, x.sign))

@@ -136,9 +136,10 @@ class Mechanism:
             self.fires.eq(self.ready & ~starved & (self._code == 0) & ~blocked),
             unit.fault.eq(stopped),
         ]
-        with m.If(self.ready & ~starved & (self._code != 0)):
-            m.d.comb += unit.fault.eq(self._code)
+        fault: Value = self.ready & ~starved & (self._code != 0)
+        with m.If(fault):
             m.d.sync += stopped.eq(self._code)
+            m.d.comb += [] if unit.far else unit.fault.eq(self._code)
         ended = Signal()
         m.d.comb += unit.finished.eq(ended)
         with m.If(self.fires & self._ends):
@@ -147,7 +148,7 @@ class Mechanism:
             m.d.comb += unit.activity.eq(Activity.FINISHED)
         with m.Elif(self._busy | (self.fires & ~self._rests)):
             m.d.comb += unit.activity.eq(Activity.BUSY)
-        with m.Elif(starved | self._rests | (unit.fault != 0)):
+        with m.Elif(starved | self._rests | (unit.fault != 0) | (fault if unit.far else 0)):
             m.d.comb += unit.activity.eq(Activity.STARVED)
         with m.Else():
             m.d.comb += unit.activity.eq(Activity.BLOCKED)

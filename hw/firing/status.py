@@ -22,7 +22,7 @@ class ProgramStatus(Parametric):
 
     ``done``: all of the ``enders`` units whose end is the program's have handled Done. ``fault`` and ``fault_unit``
     are the code and the number of the first unit, in the program's order, of those that met a fault; 0 without one.
-    Units that are ``far`` have registers in front of it, and faults of theirs take two cycles more.
+    Units that are ``far`` have registers in front of it, and faults of theirs take three cycles more.
     """
 
     def __init__(self, units: int, enders: int, *, far: bool = False) -> None:

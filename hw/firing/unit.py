@@ -126,7 +126,7 @@ class Unit(Parametric):
 
     @property
     def spelling(self) -> Spelling:
-        return self.rule.spelling + spelled({"depth": self.depth or None, "far": self.far})
+        return self.rule.spelling + spelled({"depth": self.depth or None})
 
     verilog_folder = "units"
     kind = property(lambda self: self.rule.kind)

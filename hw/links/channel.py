@@ -110,6 +110,11 @@ class ChannelFifo(Parametric):
         return self._hops + (max(0, self._gears[0].words - self._gears[1].words) if self._gears else 0)
 
     @property
+    def _is_fast(self) -> bool:
+        """Whether what its ends see is registers."""
+        return self._hops > 0 or self.far
+
+    @property
     def spelling(self) -> Spelling:
         numbers = dict(self.parameters)
         words, bits = numbers.pop("words", ""), numbers.pop("word_bits", "")
@@ -120,7 +125,7 @@ class ChannelFifo(Parametric):
 
     @property
     def generic(self) -> ChannelFifo | None:
-        words, special = self._format.words, self._gears or self._format.most_rows or self._hops
+        words, special = self._format.words, self._gears or self._format.most_rows or self._is_fast
         if special or self._places < self._most or not self._format.header.size or self._spare > 1:
             return None
         if self._depth == 1 or (self._depth == 2 and words & (words - 1)):
@@ -145,17 +150,16 @@ class ChannelFifo(Parametric):
         occupied = count(m, "occupied", self._depth, up=shown, down=leaves)
         space: Value = claimed != self._depth
         valid: Value = occupied != 0
-        if self._hops:
-            space, valid = Signal(name="has_space", init=1), Signal(name="has_token")
-            becomes(m, space, (self.i.claim & ~freed, claimed != self._depth - 1), (~self.i.claim & freed, 1))
-            becomes(m, valid, (shown & ~leaves, 1), (~shown & leaves, occupied != 1))
+        if self._is_fast:
+            space = has_room(m, "has_space", claimed, self._depth, up=self.i.claim, down=freed)
+            valid = has_some(m, "has_token", occupied, up=shown, down=leaves)
         m.d.comb += [self.i.space.eq(space), self.o.valid.eq(valid), leaves.eq(self.o.valid & self.o.ready)]
         if self._format.header.size:
             write_place = place(m, "write_place", self._depth, arriving)
             read_place = place(m, "read_place", self._depth, leaves)
             headers = Ram(m, "headers", self._format.header.size, self._depth)
             headers.write(arriving, write_place, Value.cast(header))
-            if self._hops:
+            if self._is_fast:
                 following = Signal(range(self._depth), name="following_place")
                 behind = Mux(read_place == self._depth - 1, 0, read_place + 1)
                 m.d.comb += following.eq(Mux(valid, behind, read_place))
@@ -257,6 +261,20 @@ def count(m: Module, name: str, most: int, *, up: Value, down: Value, by: int = 
     more = [(up & down, count + (by - 1))] if by > 1 else []
     becomes(m, count, (up & ~down, count + by), (~up & down, count - 1), *more)
     return count
+
+
+def has_some(m: Module, name: str, number: Value, *, up: Value, down: Value, reset_less: bool = False) -> Signal:
+    """Whether ``number``, a `count`, is not 0, in a register."""
+    some = Signal(name=name, reset_less=reset_less)
+    becomes(m, some, (up, 1), (down, number != 1))
+    return some
+
+
+def has_room(m: Module, name: str, number: Value, most: int, *, up: Value, down: Value) -> Signal:
+    """Whether ``number``, a `count` that has not more than ``most``, has less, in a register."""
+    room = Signal(name=name, init=1)
+    becomes(m, room, (down, 1), (up, number != most - 1))
+    return room
 
 
 def place(m: Module, name: str, room: int, moves: Value, step: int = 1, *, reset_less: bool = False) -> Signal:

@@ -8,7 +8,7 @@ from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.links.channel import ConsumerSignature, place
+from hw.links.channel import ConsumerSignature, has_some, place
 from hw.links.layout import TileFormat
 from hw.primitives.memories import BLOCK_RAM
 from hw.primitives.timing import counter
@@ -37,7 +37,8 @@ class TileQueue(Parametric):
         enters = Signal()
         leaves = Signal()
         level = Signal(range(self._depth + 1))
-        m.d.comb += [enters.eq(self.valid & last_beat), self.o.valid.eq(level != 0)]
+        some = has_some(m, "has_tile", level, up=enters, down=leaves) if self.far else level != 0
+        m.d.comb += [enters.eq(self.valid & last_beat), self.o.valid.eq(some)]
         m.d.comb += leaves.eq(self.o.valid & self.o.ready)
         m.d.sync += level.eq(level + enters - leaves)
         if self._tile.word_bits:

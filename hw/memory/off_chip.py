@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
 from hw.links.channel import ChannelFifo, ConsumerSignature
-from hw.links.layout import AddressFormat, TileFormat, TokenFormat, input_formats, output_formats
+from hw.links.layout import AddressFormat, TileFormat, TokenFormat, input_formats, is_far, output_formats
 from hw.links.tile_queue import TileQueue
 from hw.links.words import whole
 from hw.memory.port import OffChipPort, outside
@@ -107,8 +107,7 @@ class OffChipUnit(Parametric):
     def spelling(self) -> Spelling:
         behind = () if self.deliver is None else (self.deliver.token,)
         walks = (spelled(vars(each.walk)) for each in self.issue.numbers.values() if isinstance(each, Beats))
-        words = sum(walks, Spelling.some(*stream_words(self.issue.inputs, behind).pieces))
-        return words + spelled({"far": self.far})
+        return sum(walks, Spelling.some(*stream_words(self.issue.inputs, behind).pieces))
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -123,7 +122,7 @@ class OffChipUnit(Parametric):
             pass_status(m, issue, self)
             return m
         m.submodules.deliver = deliver = self._machine(self.deliver)
-        m.submodules.pending = pending = Shared(ChannelFifo(self.deliver.pending, self.slots))
+        m.submodules.pending = pending = Shared(ChannelFifo(self.deliver.pending, self.slots).at_distance(self.far))
         m.submodules.queue = queue = Shared(self.queue)
         join(m, issue.output1, pending.i)
         join(m, pending.o, deliver.input0)
@@ -138,9 +137,7 @@ class OffChipUnit(Parametric):
         return m
 
     def _machine(self, rule: FiringRule) -> Any:
-        unit = Unit(rule)
-        unit.far = self.far
-        return Shared(unit)
+        return Shared(Unit(rule).at_distance(self.far))
 
 
 def loading(node: Node, netlist: Netlist, declared: Declared) -> OffChipUnit:
@@ -154,7 +151,7 @@ def loading(node: Node, netlist: Netlist, declared: Declared) -> OffChipUnit:
     issue = Translated.of(replace(declared, loads=walk), input_formats(node, netlist), (AddressFormat(), pending))
     deliver = Deliver(pending, token)
     deep = fabric.outstanding * deliver.tile.words > fabric.block_ram_words
-    bits, slots = 8 * fabric.memory.beat_bytes, fabric.outstanding
-    port = OffChipPort(AddressFormat(), INSIDE, beats, slots * beats)
-    queue = TileQueue(deliver.tile, bits, beats, slots, block_ram=deep)
+    bits, slots, far = 8 * fabric.memory.beat_bytes, fabric.outstanding, is_far(netlist)
+    port = OffChipPort(AddressFormat(), INSIDE, beats, slots * beats).at_distance(far)
+    queue = TileQueue(deliver.tile, bits, beats, slots, block_ram=deep).at_distance(far)
     return OffChipUnit(type(node.operator).__name__, issue, port, deliver, queue, slots, bits)

@@ -9,7 +9,7 @@ from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.links.channel import ProducerSignature, count, place
+from hw.links.channel import ProducerSignature, count, has_room, has_some, place
 from hw.links.layout import AddressFormat, WriteFormat
 from hw.primitives.memories import Ram
 from hw.verilog.modules import Parametric
@@ -39,8 +39,8 @@ class OffChipPort(Parametric):
         self.parameters = {**sizes, "answers": answers, "most": most or None}
 
     @property
-    def generic(self) -> OffChipPort:
-        return _generic(self._depth, min(self._answers, 2))
+    def generic(self) -> OffChipPort | None:
+        return None if self.far else _generic(self._depth, min(self._answers, 2))
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -51,20 +51,30 @@ class OffChipPort(Parametric):
         occupied = count(m, "occupied", self._depth, up=enters, down=leaves, reset_less=True)
         write_place = place(m, "write_place", self._depth, enters, reset_less=True)
         read_place = place(m, "read_place", self._depth, leaves, reset_less=True)
+        lasting = [draining, occupied, write_place, read_place]
         headers = Ram(m, "headers", self._format.header.size, self._depth)
         headers.write(enters, write_place, Value.cast(self.i.header))
+        space, some = claimed != self._depth, occupied != 0
+        if self.far:
+            space = has_room(m, "has_space", claimed, self._depth, up=self.i.claim, down=leaves & ~draining)
+            some = has_some(m, "has_token", occupied, up=enters, down=leaves, reset_less=True)
+            lasting.append(some)
         m.d.comb += [
-            self.i.space.eq((claimed != self._depth) & ~draining),
+            self.i.space.eq(space & ~draining),
             enters.eq(self.i.valid & ~ResetSignal()),
-            self.o.valid.eq(occupied != 0),
+            self.o.valid.eq(some),
             Value.cast(self.o.payload).eq(headers.read(read_place)),
             leaves.eq(self.o.valid & self.o.ready),
         ]
-        due, lasting = occupied, [draining, occupied, write_place, read_place]
+        due = occupied
         if self._answers:
             expected = Signal()
             due = count(m, "due", self._most, up=enters, down=expected, by=self._answers, reset_less=True)
-            m.d.comb += expected.eq(self.answer & (due != 0))
+            is_due: Value = due != 0
+            if self.far:
+                is_due = has_some(m, "is_due", due, up=enters, down=expected, reset_less=True)
+                lasting.append(is_due)
+            m.d.comb += expected.eq(self.answer & is_due)
             m.d.comb += self.answered.eq(expected & ~draining)
             lasting.append(due)
         m.d.sync += draining.eq((draining | ResetSignal()) & (due != 0))

@@ -23,8 +23,7 @@ from step.lowering.netlist import Netlist
 def unit_of(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``; raises `FabricError` where there is none."""
     made = _made(node, netlist)
-    made.far = is_far(netlist) and isinstance(made, Unit | OffChipUnit)
-    return made
+    return made.at_distance(is_far(netlist) and isinstance(made, Unit | OffChipUnit))
 
 
 def _made(node: Node, netlist: Netlist) -> Parametric:

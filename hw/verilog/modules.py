@@ -157,7 +157,7 @@ class Parametric(wiring.Component):
     simulated: ClassVar[bool] = False
     """Whether its Verilog is for simulation only, beside other sources of the design."""
 
-    far = False  # whether wires to and from it are long, so that a register says whether a unit is ready
+    far = False  # whether wires to and from it are long, so that flags that others see are registers
     _MustUse__silence = True  # made for its name and ports, and often not elaborated: Amaranth need not warn
 
     def __new__(cls, *args: Any, **others: Any) -> Self:
@@ -166,6 +166,11 @@ class Parametric(wiring.Component):
         bound.apply_defaults()
         component._given = dict([*bound.arguments.items()][1:])
         return component
+
+    def at_distance(self, far: bool) -> Self:
+        """This with or without registers for long wires (`far`)."""
+        self.far = far
+        return self
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
@@ -235,7 +240,7 @@ class Parametric(wiring.Component):
     @property
     def module_name(self) -> str:
         """Name of the Verilog module."""
-        return named(self.stem, self.spelling, self.key)
+        return named(self.stem, self.spelling + spelled({"far": self.far}), self.key)
 
     @property
     def kind(self) -> type:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-RULE = "registers in multipliers, 1"
+RULE = "registers in multipliers, 2"
 """A part of the name of what is kept; it changes with what is done here."""
 
 SIDES = {"A": ("REG_INPUTA", "CE0"), "B": ("REG_INPUTB", "CE1"), "P": ("REG_OUTPUT", "CE2")}
@@ -19,13 +19,16 @@ SIDES = {"A": ("REG_INPUTA", "CE0"), "B": ("REG_INPUTB", "CE1"), "P": ("REG_OUTP
 
 
 def move_registers(module: dict[str, Any]) -> None:
-    """Move those of a ``module`` of Yosys' JSON that have no reset: before both operands, and behind the product."""
+    """Move those of a ``module`` of Yosys' JSON that have no reset: behind the product, and before both operands where
+    other registers are in front of them; else what these hold is computed where they are, and its way would be longer.
+    """
     cells: dict[str, dict[str, Any]] = module["cells"]
     readers = Counter(bit for port in module["ports"].values() for bit in port["bits"])
     readers += Counter(bit for cell in cells.values() for bit in _read_by(cell))
     registers = {name: cell for name, cell in cells.items() if cell["type"] == "TRELLIS_FF" and _is_plain(cell)}
     by_input = {cell["connections"]["DI"][0]: name for name, cell in registers.items()}
     by_output = {cell["connections"]["Q"][0]: name for name, cell in registers.items()}
+    stored = {cell["connections"]["Q"][0] for cell in cells.values() if cell["type"] == "TRELLIS_FF"}
     multipliers = [cell for cell in cells.values() if cell["type"] == "MULT18X18D"]
     for cell in multipliers:
         product = {port: bit for port, bit in _bits(cell, "P") if readers[bit]}
@@ -39,7 +42,8 @@ def move_registers(module: dict[str, Any]) -> None:
         operands = {port: bit for side in "AB" for port, bit in _bits(cell, side)}
         before = {port: registers[by_output[bit]] for port, bit in operands.items() if bit in by_output}
         sides = [[each for port, each in before.items() if port[0] == side] for side in "AB"]
-        if len(before) == len(operands) and all(map(_are_alike, sides)):
+        are_far = all(each["connections"]["DI"][0] in stored for each in before.values())
+        if are_far and len(before) == len(operands) and all(map(_are_alike, sides)):
             for port, register in before.items():
                 readers[operands[port]] -= 1
                 cell["connections"][port] = register["connections"]["DI"]

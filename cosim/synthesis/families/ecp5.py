@@ -10,7 +10,7 @@ from typing import Any
 
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
-from cosim.synthesis.families.multiplier_registers import RULE, move_registers
+from cosim.synthesis.families.inner_registers import RULE, move_registers
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.surround import TOP
 from cosim.synthesis.tools import run_tool

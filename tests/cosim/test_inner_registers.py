@@ -69,11 +69,20 @@ KNOWN = "DATA_WIDTH_A", "REGMODE_A", "REGMODE_B"
 
 CYCLES = 10
 
-PROOF = (
-    "read_json {0}.json; delete =A:blackbox; rename pins gold; read_json {1}.json; delete =A:blackbox; "
-    "rename pins gate; setattr -mod -unset top gold gate; read_verilog -sv -nooverwrite "
-    "inner_registers.v +/ecp5/cells_sim.v; hierarchy -check; proc; flatten; "
-    "miter -equiv -flatten -make_assert gold gate miter; opt -full miter; sat -verify -prove-asserts -set-init-zero -seq {2} -prove-skip {3} miter; design -reset"
+PROOF = "; ".join(
+    [
+        *("read_json {0}.json", "delete =A:blackbox", "rename pins gold"),
+        *("read_json {1}.json", "delete =A:blackbox", "rename pins gate", "setattr -mod -unset top gold gate"),
+        "read_verilog -sv -nooverwrite inner_registers.v +/ecp5/cells_sim.v",
+        *(
+            "hierarchy -check",
+            "proc",
+            "flatten",
+            "miter -equiv -flatten -make_assert gold gate miter",
+            "opt -full miter",
+        ),
+        *("sat -verify -prove-asserts -set-init-zero -seq {2} -prove-skip {3} miter", "design -reset"),
+    ]
 )
 
 

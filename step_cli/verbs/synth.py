@@ -99,7 +99,9 @@ def _close(given: ProgramAndInputs, family: Ecp5, megahertz: float, save: Path |
     if saved is not None:
         area = area_of(lower(found.program.graph, found.program.fabric)).rounded()
         own, (_, depths) = replace(given, fitted=None, settings=()).load(), given.fitting(())
-        FittedFile.of(own, found.program.fabric, depths, after, area).save(saved)
+        fabric = found.program.fabric
+        fabric = fabric if fabric.memory.dram else replace(fabric, mhz=megahertz)
+        FittedFile.of(own, fabric, depths, after, area).save(saved)
     show({**found.report.to_json(), **plain}, [*found.changed, *_texts(found.report, None), text], saved)
     if found.missed is not None:
         raise FabricError(f"no register is left for the slowest path: {found.missed}")

@@ -111,7 +111,12 @@ def test_the_file_has_all_that_the_program_was_given(
     FittedFile.of(made, replace(made.fabric, link_bytes=16), {"x": 3}, 7, {"lut_sites": 1}).save(before)
     step("synth", tiny, "--fitted", before, "--set", "fabric.stages=3", "--mhz", "100", "--save", after).ok()
     found = FittedFile.load(after)
-    assert found.settings == {"fabric.link_bytes": 16, "fabric.stages": 3, "hops.x": 1} and found.depths == {"x": 3}
+    assert found.settings == {
+        "fabric.link_bytes": 16,
+        "fabric.mhz": 100,
+        "fabric.stages": 3,
+        "hops.x": 1,
+    } and found.depths == {"x": 3}
     assert f"{found.cycles} cycles" in step("run", tiny, "--backend", "approx", "--fitted", after).ok()
 
 
@@ -121,7 +126,7 @@ def test_a_clock_is_met_or_the_path_is_told(step: Step, tiny: Path, tmp_path: Pa
     file = tmp_path / "fabric.json"
     out = step("synth", tiny, "--mhz", "60", "--save", file).ok().splitlines()
     assert out[-2:] == ["tiny takes 7 cycles with these registers, 7 without", f"written: {file}"]
-    assert json.loads(file.read_text())["settings"] == {}
+    assert json.loads(file.read_text())["settings"] == {"fabric.mhz": 60}
     assert "7 cycles" in step("run", tiny, "--backend", "approx", "--fitted", file).ok()
     file.unlink()
     code, text, err = step("synth", tiny, "--mhz", "1GHz", "--save", file)

@@ -32,7 +32,7 @@ class Divide(Tabulated):
     """``result`` = ``first`` / ``second``, as `step.functions.reciprocal.divide` does it, step by step."""
 
     cuts = (1, 4, 6), (1, 2, 4, 6), (1, 2, 4, 5, 6), (1, 2, 3, 4, 5, 6)
-    products = 3, 5
+    products = 3, 6
 
     inputs: ClassVar[dict[str, int]] = {"first": 32, "second": 32}
 

@@ -44,6 +44,7 @@ def multiplied(unit: Staged, m: Module, step: int, first: Value, second: Value, 
     """``step`` and the next one of ``unit``: the ``product`` of both, and what is ``kept``."""
     x = unit.within(m, step, first=first, second=second, **kept)
     x = unit.behind(m, step, **products_of_halves(x.first, x.second), **x.only(*kept))
+    x = unit.within(m, step + 1, **vars(x))
     return unit.behind(m, step + 1, product=whole_product(x), **x.only(*kept))
 
 

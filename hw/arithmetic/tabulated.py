@@ -27,11 +27,11 @@ class Tabulated(Staged):
     """Arithmetic with a table in a memory, which is read with the clock: the step that does so is always a cut.
 
     Classes say the cuts for at most four stages. With five there is one more, with six one behind every step, with
-    seven one in front of each product, as multipliers of an FPGA are far, and with eight one more.
+    seven one in front of each product or behind it, as multipliers of an FPGA are far, and with eight one more.
     """
 
     products: ClassVar[tuple[int, ...]]
-    """The steps that multiply."""
+    """The steps that have a register in front with seven stages: those that multiply, or that add products."""
 
     def __init_subclass__(cls, **others: Any) -> None:
         super().__init_subclass__(**others)

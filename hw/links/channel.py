@@ -266,14 +266,14 @@ def count(m: Module, name: str, most: int, *, up: Value, down: Value, by: int = 
 def has_some(m: Module, name: str, number: Value, *, up: Value, down: Value, reset_less: bool = False) -> Signal:
     """Whether ``number``, a `count`, is not 0, in a register."""
     some = Signal(name=name, reset_less=reset_less)
-    becomes(m, some, (up, 1), (down, number != 1))
+    becomes(m, some, (up, 1), (down & (number == 1), 0))
     return some
 
 
 def has_room(m: Module, name: str, number: Value, most: int, *, up: Value, down: Value) -> Signal:
     """Whether ``number``, a `count` that has not more than ``most``, has less, in a register."""
     room = Signal(name=name, init=1)
-    becomes(m, room, (down, 1), (up, number != most - 1))
+    becomes(m, room, (down, 1), (up & (number == most - 1), 0))
     return room
 
 

@@ -71,11 +71,13 @@ class OffChipPort(Parametric):
             expected = Signal()
             due = count(m, "due", self._most, up=enters, down=expected, by=self._answers, reset_less=True)
             is_due: Value = due != 0
+            answered: Value = expected & ~draining
             if self.far:
                 is_due = has_some(m, "is_due", due, up=enters, down=expected, reset_less=True)
-                lasting.append(is_due)
-            m.d.comb += expected.eq(self.answer & is_due)
-            m.d.comb += self.answered.eq(expected & ~draining)
+                is_own = has_some(m, "is_own", due, up=enters, down=expected)  # not what a reset left
+                answered = self.answer & is_own
+                lasting += [is_due, is_own]
+            m.d.comb += [expected.eq(self.answer & is_due), self.answered.eq(answered)]
             lasting.append(due)
         m.d.sync += draining.eq((draining | ResetSignal()) & (due != 0))
         with m.If(getattr(self, MEMORY_RESET)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,10 @@ PLAYED = {each.operator: each for each in SCENARIOS if each.name not in LONG}
 """One of each operator."""
 
 
-def board(scenario: Scenario, latency: int, *, eager: bool = True) -> Board:
+def board(scenario: Scenario, latency: int, *, eager: bool = True, hop: int = 0) -> Board:
     graph = Graph("again")
     inputs = bind_inputs(graph, scenario.build(graph))
-    return Board(lower(graph, FABRIC), inputs, latency, eager=eager)
+    return Board(lower(graph, replace(FABRIC, hop=hop)), inputs, latency, eager=eager)
 
 
 def check_restarts(board: Board, stops: Iterable[int]) -> int:
@@ -66,10 +67,11 @@ def check_restarts(board: Board, stops: Iterable[int]) -> int:
     return lengths[0]
 
 
+@pytest.mark.parametrize("hop", [0, 1])
 @pytest.mark.parametrize("operator", PLAYED)
-def test_the_second_run_is_like_the_first(operator: str) -> None:
+def test_the_second_run_is_like_the_first(operator: str, hop: int) -> None:
     """Stopped once, each operator in another cycle."""
-    check_restarts(board(PLAYED[operator], 20), [7 + [*PLAYED].index(operator)])
+    check_restarts(board(PLAYED[operator], 20, hop=hop), [7 + [*PLAYED].index(operator)])
 
 
 @pytest.mark.slow
@@ -102,10 +104,11 @@ def moved(graph: Graph) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("hop", [0, 1])
 @pytest.mark.parametrize("latency", [1, 2, 7, 24, 113])
-def test_a_reset_in_front_of_any_latency(latency: int) -> None:
+def test_a_reset_in_front_of_any_latency(latency: int, hop: int) -> None:
     """In cycles from all over a run."""
-    made = board(Scenario("moved", "", moved), latency)
+    made = board(Scenario("moved", "", moved), latency, hop=hop)
     length = check_restarts(made, [])
     check_restarts(made, range(0, length + 3, length // 30))
 
@@ -116,10 +119,11 @@ def test_a_datapath_that_begins_in_the_cycle_of_the_reset_does_not_go_on() -> No
     check_restarts(board(accum, 1), [4, 10, 16])
 
 
+@pytest.mark.parametrize("hop", [0, 1])
 @pytest.mark.parametrize("operator", [each for each in PLAYED if "off_chip" in each])
-def test_memory_may_be_reset_with_the_fabric(operator: str) -> None:
+def test_memory_may_be_reset_with_the_fabric(operator: str, hop: int) -> None:
     """Then nothing comes of what it was asked for, and nobody waits for it."""
-    played = board(PLAYED[operator], 20)
+    played = board(PLAYED[operator], 20, hop=hop)
 
     async def bench(context: Any) -> None:
         first = await played.run(context)

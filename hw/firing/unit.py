@@ -13,7 +13,8 @@ from amaranth.lib.wiring import In, Out
 from hw.firing.machine import Firing
 from hw.links.channel import ConsumerSignature, ProducerSignature
 from hw.links.layout import Format, TokenFormat
-from hw.verilog.modules import Parametric, Spelling, spelled, stream_words, words_of
+from hw.verilog.modules import Parametric
+from hw.verilog.spelling import Spelling, spelled, stream_words, words_of
 from step.lowering.links import slots_in_flight
 
 STATUS: Mapping[str, Any] = {"activity": Out(2), "fault": Out(4), "finished": Out(1)}

@@ -10,7 +10,7 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value, signed
 from hw.functions.datapath import Datapath
 from hw.links.packing import pack_element
 from hw.primitives.timing import held, named, registered, word_window
-from hw.verilog.modules import Spelling, tile_words
+from hw.verilog.spelling import Spelling, tile_words
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow, padding
 from step.language.function import Function
 from step.language.types import Tile

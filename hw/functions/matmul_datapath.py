@@ -11,7 +11,7 @@ from hw.functions.matmul_result import States, leave
 from hw.functions.matmul_slots import Slots
 from hw.functions.matmul_sums import accumulate
 from hw.primitives.timing import delayed
-from hw.verilog.modules import Spelling, tile_words
+from hw.verilog.spelling import Spelling, tile_words
 from step.lowering.plans.matmul_plan import MatmulPlan
 
 

@@ -18,7 +18,7 @@ from hw.primitives.timing import (
     window_from_start,
     word_window,
 )
-from hw.verilog.modules import Spelling, function_words, tile_words
+from hw.verilog.spelling import Spelling, function_words, tile_words
 from step.functions.row import ArgMax, RowMax, RowSum
 from step.lowering.plans.row import RowPlan
 

@@ -13,7 +13,8 @@ from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
 from hw.primitives.memories import Ram
 from hw.primitives.timing import delayed, held, loop_store, named, window, window_place, word_window
-from hw.verilog.modules import Shared, Spelling, function_words, tile_words
+from hw.verilog.modules import Shared
+from hw.verilog.spelling import Spelling, function_words, tile_words
 from step.language.function import AccumFunction
 from step.language.types import Tile
 from step.lowering.plans import vector as parts

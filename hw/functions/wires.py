@@ -9,7 +9,8 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from hw.functions.datapath import Datapath, Hardware
-from hw.verilog.modules import Parametric, Spelling, function_words
+from hw.verilog.modules import Parametric
+from hw.verilog.spelling import Spelling, function_words
 from step.language.types import Selector
 from step.lowering.plans.plan import Wires
 

@@ -15,7 +15,8 @@ from hw.links.gears import shown as shown_later
 from hw.links.layout import Format, TokenFormat
 from hw.primitives.memories import Ram
 from hw.primitives.timing import DRIVEN, becomes, countdown, delayed, held, kept
-from hw.verilog.modules import Parametric, Spelling, spelled
+from hw.verilog.modules import Parametric
+from hw.verilog.spelling import Spelling, spelled
 
 
 class ProducerSignature(wiring.Signature):

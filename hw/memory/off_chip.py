@@ -18,7 +18,8 @@ from hw.links.words import whole
 from hw.memory.port import OffChipPort, outside
 from hw.rules.unit import Translated
 from hw.rules.values import Beats
-from hw.verilog.modules import Parametric, Shared, Spelling, spelled, stream_words
+from hw.verilog.modules import Parametric, Shared
+from hw.verilog.spelling import Spelling, spelled, stream_words
 from hw.verilog.structure import MEMORY_RESET
 from step.firing.declared import Declared
 from step.language.graph import Node

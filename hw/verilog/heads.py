@@ -14,7 +14,8 @@ from amaranth.hdl import Value
 from amaranth.lib.wiring import In
 
 from hw.verilog.digits import any_length
-from hw.verilog.modules import UNITS, Parametric, flat_ports
+from hw.verilog.modules import Parametric, flat_ports
+from hw.verilog.spelling import UNITS
 from step.language.dtypes import DType
 from step.language.function import Function
 from step.language.types import Buffer, Selector, Tile, Tuple

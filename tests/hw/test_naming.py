@@ -20,7 +20,8 @@ from hw.fabric import elaborate
 from hw.links.channel import ChannelFifo
 from hw.links.layout import TokenFormat
 from hw.primitives.delay import DelayLine
-from hw.verilog.modules import LONGEST, Parametric, Spelling, named
+from hw.verilog.modules import Parametric
+from hw.verilog.spelling import LONGEST, Spelling, named
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16, FP32
 from step.language.graph import Graph

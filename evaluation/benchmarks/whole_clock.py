@@ -66,7 +66,7 @@ DESIGNS = {
             *("cuts.tile_sum=5", "cuts.sum=5", "cuts.max=5", *NEAR_MEMORIES),
         ),
     ),
-    "moe_simple": Design("moe_simple.py", ("hop=1", "stages=8", "block_ram_words=32")),
+    "moe_simple": Design("moe_simple.py", ("hop=1", "stages=6", "block_ram_words=16")),
     "swiglu": Design("swiglu.py", ("hop=1", "stages=6", "cuts.activation=8")),
     "attention": Design(
         "attention.py:small",

@@ -32,6 +32,8 @@ CASES = {
         always @(posedge clk) begin p[5:0] <= z[5:0]; if (on) p[11:6] <= z[11:6]; end""",
     "shared": """reg [5:0] x, y, z; reg [11:0] q, r; assign also = q;
         always @(posedge clk) begin x <= a; y <= b; z <= a + b; q <= x * y; r <= x * z; p <= q ^ r; end""",
+    "lut_ram": """reg [5:0] x, words[15:0]; assign also = 0;
+        always @(posedge clk) begin x <= a; words[b[3:0]] <= x; p <= words[late[3:0]]; end""",
 } | {
     name: f"""(* rom_style = "block" *) reg [{bits - 1}:0] words[{words - 1}:0]; integer n;
         reg [{bits - 1}:0] q, r; assign also = {also};
@@ -56,6 +58,7 @@ FOUND = {
     "cleared": ("", 36),
     "two_enables": ("", 24),
     "shared": ("ABPP", 36),
+    "lut_ram": ("", 22),
     "word": ("A", 22),
     "wide_word": ("AB", 21),
     "enabled_word": ("AB", 21),
@@ -77,6 +80,7 @@ PROOF = "; ".join(
         *(
             "hierarchy -check",
             "proc",
+            "memory",
             "flatten",
             "miter -equiv -flatten -make_assert gold gate miter",
             "opt -full miter",

@@ -66,8 +66,7 @@ def scatter(at: Importer, x: Any, dim: int, index: Any, source: Any) -> Value:
     """Scalars at numbers of a dimension instead of those that are there, or added to them."""
     value, back = along(at, x, dim)
     given = source if isinstance(source, int | float) else along(at, source, dim)[0]
-    adds = "add" in at.node.op
-    return back(numbered.scattered(at, value, along(at, index, dim)[0], given, adds=adds))
+    return back(numbered.scattered(at, value, along(at, index, dim)[0], given, adds="add" in at.node.op))
 
 
 @lowers("aten.index_put.default")

@@ -216,11 +216,13 @@ def top(at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorte
 
 
 def _are_places(given: Sequence[Any]) -> bool:
-    """Whether the first one says where a router chose, and the others that are chosen are of the same choice."""
+    """Whether the first one says where a router chose, and the others are of the same choice, or alike everywhere."""
     index, *others = given
     is_index = isinstance(index, Chosen) and index.result == 1 and not index.apart
     chosen = [each for each in others if isinstance(each, Chosen)]
-    return is_index and all(each.selection is index.selection and not each.apart for each in chosen)
+    tensors = [each for each in others if hasattr(each, "dims") and not isinstance(each, Chosen)]
+    are_alike = all(uniform(each) or sizes(each.dims)[-1:] == (1,) for each in tensors)
+    return is_index and are_alike and all(each.selection is index.selection and not each.apart for each in chosen)
 
 
 def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:

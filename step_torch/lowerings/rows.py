@@ -10,12 +10,12 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from step import BF16, FP32, INT32, DType
+from step import BF16, BOOL, FP32, INT32, DType
 from step.functions import Add, ArgMax, Cast, Compare, Div, Exp, Log, Max, Mul, RowMax, RowSum, Scale, Sub
 from step.language.function import AccumFunction, MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value, sizes
-from step_torch.lowerings.elementwise import alongside, constant
+from step_torch.lowerings.elementwise import alongside, constant, kept
 from step_torch.pieces import in_blocks, merged
 from step_torch.registry import lowers
 from step_torch.views import in_shape
@@ -74,6 +74,9 @@ def place_of_largest(at: Importer, x: Any, dim: int | None = None, keepdim: bool
 def any_of(at: Importer, x: Any, dim: list[int] | int | None = None, keepdim: bool = False) -> Value:
     """Whether one along dimensions is true."""
     value = at.value(x)
+    if kept(value.stream) is not BOOL:  # the largest of numbers below zero is not what is true
+        nothing = constant(at, 0, value.stream, kept(value.stream))
+        value = with_dtype(value, value.stream.map(Compare("!="), nothing, name=at.name("true")), BOOL)
     ones = with_dtype(value, value.stream.map(Cast(BF16), name=at.name("ones")), BF16)
     most = reduced(at, ones, [dim] if isinstance(dim, int) else dim, keepdim, lambda _: RowMax(), lambda _: Max(), BF16)
     zero = constant(at, 0, most.stream, BF16)

@@ -82,9 +82,8 @@ def read_archive(path: Path | str) -> Archive:
     path = Path(path)
     check_readable(path)
     with path.open("rb") as file:
-        begins = file.read(4)
-    if begins != b"PK\x03\x04":
-        raise FormatError(f"'{path}' is no .pt2 file: a .pt2 file is a zip archive; step_torch.capture writes one")
+        if file.read(4) != b"PK\x03\x04":
+            raise FormatError(f"'{path}' is no .pt2 file: a .pt2 file is a zip archive; step_torch.capture writes one")
     try:
         with zipfile.ZipFile(path) as opened:
             return _ArchiveReader(path, opened).read()

@@ -70,8 +70,7 @@ class Batch:
         steps = max(first + len(each) for each, (first, _) in zip(sizes, self._begins, strict=True))
         found = np.tile(np.reshape([-1, 0, 1], (3, 1, 1)), (steps, self.slots))
         for number, (each, (first, slot)) in enumerate(zip(sizes, self._begins, strict=True)):
-            before = np.cumsum(each) - each
-            found[:, first : first + len(each), slot] = np.full(len(each), number), before, each
+            found[:, first : first + len(each), slot] = np.full(len(each), number), np.cumsum(each) - each, each
         return found
 
     def _of(self, values: Sequence[int], nobody: int) -> np.ndarray:

@@ -77,10 +77,9 @@ class DecodingLoops:
             numbers[positions] = self._of_steps("position", schedule).assume_shape(of_step)
         at.sources = Sources(at, step, numbers, self.rows)
         at.lower(parts.entry)
-        row = self._layers(self._row(parts.row_in, self.rows), schedule)
+        at.values[parts.last] = self._layers(self._row(parts.row_in, self.rows), schedule)
         rows = None if self.is_chunk else self.rows  # of a chunk the last row alone is asked
         at.sources = Sources(at, stop, rows=rows)  # weights of the head, too, come before the row
-        at.values[parts.last] = row
         at.lower(parts.head)
         chosen = self._chosen(at.values[self.model.nodes.outputs[0]])
         each = self._apart(chosen, "token_each")
@@ -88,8 +87,7 @@ class DecodingLoops:
         if not self.values:
             chosen = graph.constant([[0]] * self.slots, dtype=UINT32, reference=chosen, name="any_token")
             each = self._apart(chosen, "any_token_each")
-        ends = chosen.map(Compare("=="), stop, name="ends")
-        over = self._over(ends)
+        over = self._over(chosen.map(Compare("=="), stop, name="ends"))
         self.goes_on.close(over.map(SelectValid(), name="next"))
         done = self._apart(over.map(Where(), over, unused, name="done"), "done_each")
         (again,) = each.partition(done.map(SelectValid(), name="used"), targets=1, name="token_out")

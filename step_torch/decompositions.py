@@ -21,6 +21,7 @@ WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_
 
 OF_TORCH = (
     aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten._adaptive_avg_pool2d.default, aten.addmv.default,
+    aten.logical_not.default, aten.logical_and.default, aten.logical_or.default, aten.logical_xor.default,
 )  # fmt: skip
 """Operators that torch has a form of by others, and does not take apart by itself."""
 
@@ -48,10 +49,6 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         | {
             aten.isnan.default: lambda x: x != x,
             aten.isinf.default: lambda x: x.abs() == torch.inf,
-            aten.logical_not.default: lambda x: ~x.bool(),
-            aten.logical_and.default: lambda x, y: x.bool() & y.bool(),
-            aten.logical_or.default: lambda x, y: x.bool() | y.bool(),
-            aten.logical_xor.default: lambda x, y: x.bool() ^ y.bool(),
             aten.hardtanh.default: lambda x, low=-1, high=1: x.clamp(low, high),
             aten.leaky_relu.default: _leaky_relu,
             aten.elu.default: _elu,
@@ -75,17 +72,17 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             **{op: partial(_of_pairs, function) for op, function in PAIRS.items()},
             aten.mul.Tensor: _product,
             aten.complex.default: lambda x, y: torch.view_as_complex(torch.stack([x, y], -1)),
-            aten.sum.default: _sum,
-            aten.sum.dim_IntList: _sum,
-            aten.cumsum.default: _running_sum,
+            aten.sum.default: _by_floats(_sum),
+            aten.sum.dim_IntList: _by_floats(_sum),
+            aten.cumsum.default: _by_floats(Tensor.cumsum),
             aten.unfold.default: _unfold,
             aten.diagonal.default: _diagonal,
             aten.pow.Tensor_Tensor: _power,
             aten.div.Tensor_mode: _divide,
             aten.remainder.Tensor: _remainder,
             aten.remainder.Scalar: _remainder,
-            aten.fmod.Tensor: _signed_remainder,
-            aten.fmod.Scalar: _signed_remainder,
+            aten.fmod.Tensor: partial(_remainder, towards_zero=True),
+            aten.fmod.Scalar: partial(_remainder, towards_zero=True),
             aten.sinh.default: lambda x: ((x.float().expm1() - (-x.float()).expm1()) / 2).to(x.dtype),
             aten.cosh.default: lambda x: ((x.float().exp() + (-x.float()).exp()) / 2).to(x.dtype),
             aten.hypot.default: lambda x, y: (x.float() * x + y.float() * y).sqrt().to(x.dtype),
@@ -140,23 +137,20 @@ def _added_product(x: Tensor, y: Tensor, z: Tensor, *, beta: float = 1, alpha: f
     return (product if beta == 0 else product + x.float() * beta).to(x.dtype)
 
 
-def _is_sum_of_floats(x: Tensor, dtype: torch.dtype | None) -> bool:
-    kind = dtype or x.dtype
-    return kind.is_complex or (x.is_floating_point() and kind.is_floating_point)
+def _by_floats(function: Callable[..., Tensor]) -> Callable[..., Any]:
+    """``function``, a sum, of truths and integers by FP32; others are no matter of this."""
+
+    def made(x: Tensor, *args: Any, dtype: torch.dtype | None = None, **options: Any) -> Any:
+        kind = dtype or x.dtype
+        if kind.is_complex or (x.is_floating_point() and kind.is_floating_point):
+            return NotImplemented
+        return function(x.to(dtype or torch.int64).float(), *args, **options).to(dtype or torch.int64)
+
+    return made
 
 
-def _sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
-    """Sums of truths and integers by FP32; others are no matter of this."""
-    if _is_sum_of_floats(x, dtype):
-        return NotImplemented
-    return x.to(dtype or torch.int64).float().sum(dim, keepdim).to(dtype or torch.int64)
-
-
-def _running_sum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
-    """The same of what comes first."""
-    if _is_sum_of_floats(x, dtype):
-        return NotImplemented
-    return x.to(dtype or torch.int64).float().cumsum(dim).to(dtype or torch.int64)
+def _sum(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return x.sum(dim, keepdim)
 
 
 def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
@@ -182,8 +176,12 @@ def _power(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(by == 0, 1.0, made).to(torch.result_type(x, y))
 
 
-def _divided(x: Tensor, y: Any) -> tuple[Tensor, Tensor]:
-    """The largest integer below x / y, and what remains, exactly: a quotient of hardware may be next to the nearest."""
+def _divided(x: Tensor, y: Any, *, towards_zero: bool = False) -> tuple[Tensor, Tensor]:
+    """The integer next to x / y, below it or ``towards_zero``, and what remains, exactly: a quotient of hardware may be
+    next to the nearest."""
+    if towards_zero:
+        whole, rest = _divided(x.abs(), abs(y))
+        return torch.where(x.float() * y < 0, -whole, whole), torch.where(x < 0, -rest, rest)
     whole, rest = torch.round(x.float() / y), x.float()
     parts = [y]
     if not isinstance(y, Tensor):  # of so few bits that the products are exact
@@ -198,18 +196,11 @@ def _divided(x: Tensor, y: Any) -> tuple[Tensor, Tensor]:
 def _divide(x: Tensor, y: Any, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode is None:
         return x / y
-    whole, _ = _divided(x, y) if rounding_mode == "floor" else _divided(x.abs(), abs(y))
-    made = whole if rounding_mode == "floor" else torch.where(x.float() * y < 0, -whole, whole)
-    return made.to(torch.result_type(x, y))
+    return _divided(x, y, towards_zero=rounding_mode == "trunc")[0].to(torch.result_type(x, y))
 
 
-def _remainder(x: Tensor, y: Any) -> Tensor:
-    return _divided(x, y)[1].to(torch.result_type(x, y))
-
-
-def _signed_remainder(x: Tensor, y: Any) -> Tensor:
-    rest = _divided(x.abs(), abs(y))[1]
-    return torch.where(x < 0, -rest, rest).to(torch.result_type(x, y))
+def _remainder(x: Tensor, y: Any, *, towards_zero: bool = False) -> Tensor:
+    return _divided(x, y, towards_zero=towards_zero)[1].to(torch.result_type(x, y))
 
 
 def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:

@@ -101,8 +101,7 @@ class LanguageModel:
         ``chunk``: the most rows of a prompt in a tile. ``shared``: as the tiling of the program has it. Raises what
         `program` raises for prompts, counts and slots.
         """
-        several = len(prompt) > 0 and not np.isscalar(prompt[0])
-        prompts = prompt if several else [prompt]
+        prompts = prompt if len(prompt) > 0 and not np.isscalar(prompt[0]) else [prompt]
         counts = count if isinstance(count, Sequence) else [count] * len(prompts)
         if len(counts) != len(prompts):
             raise InputError(f"there are {len(prompts)} prompts, and {len(counts)} numbers of tokens")

@@ -79,8 +79,7 @@ class Imported:
     @cached_property
     def program(self) -> Program:
         """The program, with depths of channels with which it does not deadlock: they are found when it is asked for."""
-        routed = any(node.op == "step.experts.default" for node in self.nodes.nodes)
-        return with_depths(self.lowered, routed=routed)
+        return with_depths(self.lowered, routed=any(node.op == "step.experts.default" for node in self.nodes.nodes))
 
     def joins(self) -> tuple[Join, ...]:
         """All converters between layouts, in order, with their bytes and why they are there."""

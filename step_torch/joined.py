@@ -23,6 +23,20 @@ if TYPE_CHECKING:
 OP = "step.quantized_linear.default"
 
 
+def tiles_of(data: np.ndarray, bits: int, groups: int, size: int, blocks: int, own: slice = slice(None)) -> np.ndarray:
+    """``data`` [.., columns, depth] in so many ``bits`` as tiles [.., blocks, groups, depth of a group, columns].
+
+    A tile has ``size`` columns; the last one is there again where blocks have more. ``own``: groups that are wanted.
+    """
+    apart = bits == 4 and data.shape[-1] % groups > 0  # groups begin amid a byte
+    pieces = (unpacked(data) if apart else data).reshape(*data.shape[:-1], groups, -1)[..., own, :]
+    pieces = unpacked(pieces) if bits == 4 and not apart else pieces
+    *outer, columns, count, depth = pieces.shape
+    ends = [(0, 0)] * len(outer) + [(0, blocks * size - columns), (0, 0), (0, 0)]
+    tiles = np.moveaxis(np.pad(pieces, ends, "edge").reshape(*outer, blocks, size, count, depth), -3, -1)
+    return packed(tiles) if bits == 4 else tiles
+
+
 @dataclass(frozen=True)
 class SharedProduct:
     """Product of ``node``, of a ``weight`` [columns, depth] of so many ``bits`` with ``scales`` [columns, groups]."""
@@ -110,13 +124,5 @@ class Joined:
 
     def formed(self, data: Sequence[np.ndarray], bits: Bits) -> np.ndarray:
         """``data`` of all of them, [columns, depth] in so many ``bits``, as tiles [tiles, depth, columns]."""
-        parts = []
-        for each in data:
-            apart = bits == 4 and each.shape[-1] % self.groups > 0  # groups begin amid a byte
-            groups = (unpacked(each) if apart else each).reshape(len(each), self.groups, -1)
-            parts.append(unpacked(groups) if bits == 4 and not apart else groups)
-        columns = np.concatenate(parts)
-        columns = np.pad(columns, [(0, self.blocks * self.size - len(columns)), (0, 0), (0, 0)], "edge")
-        turned = columns.reshape(self.blocks, self.size, *columns.shape[1:]).transpose(0, 2, 3, 1)
-        tiles = turned.reshape(self.tiles, -1, self.size)
-        return packed(tiles) if bits == 4 else tiles
+        tiles = tiles_of(np.concatenate(data), bits, self.groups, self.size, self.blocks)
+        return tiles.reshape(self.tiles, *tiles.shape[2:])

@@ -128,8 +128,7 @@ class Joiner:
             both = AxisPart(inner.axis, outer.count * inner.count, inner.step)
             if both in have and outer == AxisPart(inner.axis, outer.count, inner.count * inner.step):
                 value = self.reordered(value, (*loops[:place], both, *loops[place + 2 :]), why)
-                rank = len(loops) - 2 - place
-                stream = value.stream.reshape(inner.count, rank=rank, name=self.at.name("parts"))[0]
+                stream = value.stream.reshape(inner.count, rank=len(loops) - 2 - place, name=self.at.name("parts"))[0]
                 return replace(value, stream=stream, layout=replace(value.layout, loops=loops))
         apart = [_finer(have, part) for part in loops]
         if any(len(each) > 1 for each in apart):

@@ -132,6 +132,5 @@ def map(
     axes = tilings.axes({name: [plain(value) for value in each] for name, each in listed.items()})
     points = grid(axes)
     found, smaller, interrupted = Mapper(tilings.program, budget, **counts, progress=progress).search(points)
-    rows = tuple(each.row for each in (*found, *smaller.values()))
-    of = path.stem, tuple(axes), OBJECTIVES, rows
+    of = path.stem, tuple(axes), OBJECTIVES, tuple(each.row for each in (*found, *smaller.values()))
     return Mapped(*of, tuple(found), budget, len(points), smaller, interrupted)

@@ -155,9 +155,8 @@ def _numbers(at: Importer, like: Stream, columns: int) -> Stream:
 
 def _picked(at: Importer, hits: Stream, rows: Stream) -> Stream:
     """The one scalar of every row that is hit."""
-    dtype = rows.element.tiles[0].dtype
     one = hits.map(Where(), rows, _zero(at, rows), name=at.name("hit"))
-    return one.map(RowSum(out=dtype), name=at.name("picked"))
+    return one.map(RowSum(out=rows.element.tiles[0].dtype), name=at.name("picked"))
 
 
 def _zero(at: Importer, like: Stream) -> Stream:

@@ -124,14 +124,11 @@ def quantize(
     experts = _experts_of(module)
     says = f"{type(module).__name__} has no linear layers to quantise"
     expect(kept or found or experts, f"{says}: parts that are nn.Linear, or Conv1D of transformers, are", InputError)
-    for path, (matrices, *_) in experts.items():
-        for each in matrices:
-            _check(path, each.shape[1], each.shape[2], weights, group)
+    given = [(path, each) for path, (matrices, *_) in experts.items() for each in matrices]
+    for path, each in [*given, *((path, matrix) for path, (_, matrix) in found.items())]:
+        _check(path, each, weights, group)
     for path, layer in kept.items():
         module.set_submodule(path, QuantizedLinear.of(*layer))
-    for path, (_, matrix) in found.items():
-        columns, depth = matrix.shape
-        _check(path, columns, depth, weights, group)
     inputs = _products_of_inputs(module, {path: each for path, (each, _) in found.items()}, data)
     for path, (each, matrix) in found.items():
         exact = matrix.detach().double().numpy()
@@ -179,7 +176,8 @@ def _linear_layers(module: nn.Module, *, head: bool) -> dict[str, tuple[nn.Modul
     return found
 
 
-def _check(path: str, columns: int, depth: int, bits: Bits, group: int | None) -> None:
+def _check(path: str, matrix: Tensor, bits: Bits, group: int | None) -> None:
+    columns, depth = matrix.shape[-2:]
     fit = next((f"group={each} does" for each in (128, 64, 32, 16) if depth % each == 0), "group=None is one for all")
     says = f"groups of {group} do not divide the {depth} inputs of {path!r}: {fit}"
     expect(depth % (group or depth) == 0, says, InputError)

@@ -47,17 +47,15 @@ class EveryLayer(Sources):
         room = self.chunk * (4 * IN_LAYER if self.is_by_row else 1) + 1  # all rows begin before the first one is done
         self.places = self.length if self.first is None else self.length.buffered(room)
         self.every = self.places.flatten(0, 1, name="length_of_row") if self.places.rank else self.places
-        self.chunk_number = self.number
         if self.first is not None:
             ahead = (4 if self.is_by_row else 2) * IN_LAYER
             self.every, self.number = self.every.buffered(room), self.number.buffered(ahead)
-            self.chunk_number = self.number
-            if self.is_by_row:
-                self.every = self.every.assume_shape(self.reference.shape)
-                self.numbers = dict.fromkeys(self.numbers, self.every)
-                each = self.number.reshape(1, name="layer_of_chunk")[0].expand(self.places, name="layer_of_rows")
-                each = each.flatten(0, 1, name="layer_of_row").assume_shape(self.every.shape)
-                self.number = each.buffered(room)
+        self.chunk_number = self.number
+        if self.is_by_row:
+            self.every = self.every.assume_shape(self.reference.shape)
+            self.numbers = dict.fromkeys(self.numbers, self.every)
+            each = self.number.reshape(1, name="layer_of_chunk")[0].expand(self.places, name="layer_of_rows")
+            self.number = each.flatten(0, 1, name="layer_of_row").assume_shape(self.every.shape).buffered(room)
 
     @property
     def is_by_row(self) -> bool:
@@ -152,8 +150,7 @@ class EveryLayer(Sources):
             for extent in extents:
                 stream = stream.repeat(extent, name=at.name("each"))
         elif not is_straight:
-            held = stream.bufferize(name=name("held"))
-            stream = held.streamify(out=extents, stride=strides, name=name("again"))
+            stream = stream.bufferize(name=name("held")).streamify(out=extents, stride=strides, name=name("again"))
         return Value(stream, given.dims, wanted, BF16)
 
     def of_layer(self, number: Stream, given: Stored, count: int) -> Stream:
@@ -238,7 +235,6 @@ class KeptState:
         """An element for every row as soon as its ``new`` state is in memory."""
         at, now = self.sources.importer, self.now
         value = at.joiner.to(renamed(at, new, now.dims), now.layout, "a state is kept")
-        stream = cast(at, value.stream, now.dtype)
-        done = stream.store_random(self.tensor, self.address, name=f"{self.prefix}store")
+        done = cast(at, value.stream, now.dtype).store_random(self.tensor, self.address, name=f"{self.prefix}store")
         rank = len(now.layout.loops)
         return done.accum(RetileRow(), rank=rank, name=f"{self.prefix}stored") if rank else done

@@ -207,8 +207,7 @@ class Sources:
         extents, strides = list(wanted.extents), self.strides(given, wanted)
         grid = (tensor.shape[0] // tile[0], tensor.shape[1] // tile[1])
         if once and self._is_held(given, prod(extents), prod(grid)):
-            loaded = graph.load(tensor, tile=tile, name=name("load"), out=grid)
-            held = loaded.bufferize(rank=2, name=name("held"))
+            held = graph.load(tensor, tile=tile, name=name("load"), out=grid).bufferize(rank=2, name=name("held"))
             stream = held.streamify(out=extents or [1], stride=strides or [0], name=name("again"))
         else:
             loops: Any = {"out": extents or [1], "stride": strides or [0], "reference": self.reference}

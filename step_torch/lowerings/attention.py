@@ -183,8 +183,7 @@ def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], score
     if sinks is not None:
         axis = () if group == 1 else (TensorAxis(at.name("group"), group),)
         column = _sink(at, sinks, (k.dims[1], axis), TileLayout(k.layout.loops, whole(next(iter(axis), None))))
-        sink = in_one_loop(at, at.sources.for_rows(column), "sink")
-        new["sink"] = sink.assume_shape(new["queries"].shape)
+        new["sink"] = in_one_loop(at, at.sources.for_rows(column), "sink").assume_shape(new["queries"].shape)
     slopes = None if scores.mask is None else np.broadcast_to(scores.slopes(), count).reshape(shared, group)
     units = max(each for each in range(1, at.tiling.heads + 1) if shared % each == 0)
     dealt = {name: taken_apart(at, each, units, name) for name, each in new.items()}

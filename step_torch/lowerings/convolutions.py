@@ -38,8 +38,7 @@ def convolution(
     strides, spreads = (ones, stride) if transposed else (stride, ones)
     windows = [*map(PixelWindow, kernel, strides, padding, dilation, spreads)]
     weight = _of_outputs(weight, groups, transposed=transposed)
-    channels = sizes(x.dims)[1]
-    if groups == channels == len(weight.data) > 1:
+    if groups == sizes(x.dims)[1] == len(weight.data) > 1:
         return _by_itself(at, x, weight, bias, windows)
     x = _beside(at, x, windows)
     weight = weight.formed("in_rows", lambda data: _in_rows(data, groups), ())

@@ -130,8 +130,7 @@ def choose(at: Importer, condition: Any, x: Any, y: Any, dtype: DType) -> Value:
     (chooses, *streams), lead = alongside(at, condition, x, y, dtype=dtype)
     wide = FP32 if FP32 in map(kept, streams) else dtype
     first, second = (cast(at, each, wide) for each in streams)
-    made = chooses.map(Where(), first, second, name=at.name("chosen"))
-    return with_dtype(lead, cast(at, made, dtype), dtype)
+    return with_dtype(lead, cast(at, chooses.map(Where(), first, second, name=at.name("chosen")), dtype), dtype)
 
 
 def kept(stream: Stream) -> DType:

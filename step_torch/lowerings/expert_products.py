@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from step import FP32, Stream
 from step.functions import Matmul, RetileCol, RetileStreamify
-from step.functions.dequantize import Bits, packed, unpacked
+from step.functions.dequantize import Bits
 from step.library import quantize_rows, quantized_matmul
 from step_torch.importing import Importer
+from step_torch.joined import tiles_of
 from step_torch.layouts import dividing
 from step_torch.sources import Stored
 
@@ -32,16 +31,9 @@ def in_tiles(at: Importer, given: Parts, bits: Bits) -> Parts:
     for name in [each for each in parts if f"{each}_scales" in parts]:
         columns, groups = parts[name].data.shape[1], parts[f"{name}_scales"].data.shape[2]
         size = columns if name == "down" else columns_of(at, columns, bits)
-
-        def form(data: np.ndarray, groups: int, size: int, bits: int) -> np.ndarray:
-            apart = unpacked(data) if bits == 4 else data
-            tiles = apart.reshape(len(data), -1, size, groups, apart.shape[2] // groups).transpose(0, 1, 3, 4, 2)
-            return packed(tiles) if bits == 4 else np.ascontiguousarray(tiles)
-
         for kind, own in (("", bits), ("_scales", 8)):
-            formed = partial(form, groups=groups, size=size, bits=own)
-            made = parts[name + kind].formed(f"by_{size}", formed, ())
-            parts[name + kind] = replace(made, is_constant=True)
+            form = partial(tiles_of, bits=own, groups=groups, size=size, blocks=columns // size)
+            parts[name + kind] = replace(parts[name + kind].formed(f"by_{size}", form, ()), is_constant=True)
     return parts
 
 
@@ -85,7 +77,6 @@ def in_groups(x: Stream, read: Callable[[str], Stream], multiply: Matmul, prefix
     rows = rows_of(x, "up")
 
     def total(state: Stream) -> Stream:
-        whole = state.accum(RetileCol(), name=f"{prefix}state_whole")
-        return product(rows_of(whole, "down"), "down", "y")
+        return product(rows_of(state.accum(RetileCol(), name=f"{prefix}state_whole"), "down"), "down", "y")
 
     return lambda name: product(rows, name, f"{name}_projection"), total

@@ -65,9 +65,11 @@ def gather(at: Importer, x: Any, dim: int, index: Any) -> Value:
 def scatter(at: Importer, x: Any, dim: int, index: Any, source: Any) -> Value:
     """Scalars at numbers of a dimension instead of those that are there, or added to them."""
     value, back = along(at, x, dim)
+    if not isinstance(source, int | float):  # of which as much counts as there are numbers
+        for each, extent in enumerate(sizes(index.dims)):
+            source = chosen(at, source, each, range(extent))
     given = source if isinstance(source, int | float) else along(at, source, dim)[0]
-    adds = "add" in at.node.op
-    return back(numbered.scattered(at, value, along(at, index, dim)[0], given, adds=adds))
+    return back(numbered.scattered(at, value, along(at, index, dim)[0], given, adds="add" in at.node.op))
 
 
 @lowers("aten.index_put.default")

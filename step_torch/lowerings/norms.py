@@ -30,7 +30,7 @@ def layer_norm(
 ) -> Value:
     """(x - mean) / sqrt(variance + epsilon) * weight + bias, rounded once."""
     own = sizes(x.dims)
-    flat = [each if each is None else in_shape(at, each, (prod(shape),)) for each in (weight, bias)]
+    flat = [each and in_shape(at, each, (prod(shape),)) for each in (weight, bias)]
     rows = x if len(shape) == 1 else in_shape(at, x, (*own[: -len(shape)], prod(shape)))
     value = _scaled(at, _standard(at, rows, epsilon), *flat)
     return value if len(shape) == 1 else in_shape(at, value, own)
@@ -41,10 +41,12 @@ def group_norm(
     at: Importer, x: Any, weight: Any, bias: Any, count: int, channels: int, size: int, groups: int, epsilon: float
 ) -> tuple[Value]:
     """The same of groups of channels, each of which has its own weight."""
-    own = sizes(x.dims)
     rows = in_shape(at, x, (count, groups, channels * size // groups))
-    value = in_shape(at, _standard(at, rows, epsilon), own)
-    return (_scaled(at, value, *(_of_channels(at, each, len(own)) for each in (weight, bias))),)
+    value, each_channel = (
+        in_shape(at, _standard(at, rows, epsilon), sizes(x.dims)),
+        (channels, *(1,) * (len(x.dims) - 2)),
+    )
+    return (_scaled(at, value, *(each and in_shape(at, each, each_channel) for each in (weight, bias))),)
 
 
 @lowers("aten._native_batch_norm_legit.no_stats")
@@ -83,7 +85,3 @@ def _scaled(at: Importer, value: Value, weight: Any, bias: Any) -> Value:
         function = MulAdd if len(parameters) == 2 else Add if weight is None else Mul
         stream = stream.map(function(out=at.dtype), *parameters, name=at.name())
     return with_dtype(value, at.rounded(stream), at.dtype)
-
-
-def _of_channels(at: Importer, given: Any, dims: int) -> Any:
-    return given if given is None else in_shape(at, given, (given.data.size, *(1,) * (dims - 2)))

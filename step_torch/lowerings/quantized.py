@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from step import FP32, INT32, Stream, Tile
 from step.functions import Add, Dequantize, Matmul, Mul
-from step.functions.dequantize import Bits, packed, unpacked
+from step.functions.dequantize import Bits
 from step.library import quantize_rows
 from step_torch.importing import Importer
-from step_torch.joined import OP
+from step_torch.joined import OP, tiles_of
 from step_torch.layouts import TensorAxis, TileLayout, Value, sizes, whole
 from step_torch.loops import in_loops, in_turns, taken_apart
 from step_torch.lowerings.products import Product
@@ -78,19 +79,10 @@ class QuantizedProduct(Product):
         self, at: Importer, given: Stored, layout: TileLayout, bits: Bits = 8, number: int = 0, units: int = 1
     ) -> Stream:
         """Weights or scales of every block of columns: of the groups whose turn it is with unit ``number``."""
-        size, extent, count = layout.tile[1], self.axis.extent, self.scales.data.shape[1]
-        blocks = -(-extent // size)
-
-        def form(data: np.ndarray) -> np.ndarray:
-            apart = bits == 4 and data.shape[-1] % count > 0  # groups begin amid a byte
-            groups = (unpacked(data) if apart else data).reshape(extent, count, -1)[:, number::units]
-            groups = unpacked(groups) if bits == 4 and not apart else groups
-            groups = np.pad(groups, [(0, blocks * size - extent), (0, 0), (0, 0)], "edge")
-            turned = groups.reshape(blocks, size, *groups.shape[1:]).transpose(0, 2, 3, 1)
-            return packed(turned) if bits == 4 else turned
-
-        name = f"by_{size}" + f"_{number}_of_{units}" * (units > 1)
-        made = given.formed(name, form, ())
+        size, count = layout.tile[1], self.scales.data.shape[1]
+        blocks = -(-self.axis.extent // size)
+        form = partial(tiles_of, bits=bits, groups=count, size=size, blocks=blocks, own=slice(number, None, units))
+        made = given.formed(f"by_{size}" + f"_{number}_of_{units}" * (units > 1), form, ())
         axes = [TensorAxis(f"{self.axis.name}_{at}", extent) for at, extent in enumerate(made.data.shape)]
         block, group, depth, columns = (whole(each) if each.extent > 1 else None for each in axes)
         outer = layout.loops[: len(layout.loops) - (blocks > 1)]

@@ -117,8 +117,7 @@ def _again(at: Importer, value: Value, time: TensorAxis) -> Value:
 
 def _all_steps(at: Importer, value: Value, steps: AxisPart) -> Value:
     """The results of all steps as one value, with the dimension of these in front."""
-    inner = len(value.layout.loops)
-    stream = value.stream.reshape(steps.count, rank=inner, name=at.name("steps"))[0]
+    stream = value.stream.reshape(steps.count, rank=len(value.layout.loops), name=at.name("steps"))[0]
     stream = stream.assume_shape([1, steps.count, *value.layout.extents])
     layout = replace(value.layout, loops=(steps, *value.layout.loops))
     return replace(value, stream=stream, dims=((steps.axis,), *value.dims), layout=layout)

@@ -167,8 +167,12 @@ class Chosen:
                 self.selection.sums.append(made)
             return made
         scalars = [each.data.flat[0].item() if uniform(each) else each for each in args]
-        if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(scalars):
-            return self._scalars(at, lowering, scalars, options)
+        several = [each for each in scalars if isinstance(each, Chosen)]
+        others = [each for each in scalars if hasattr(each, "dims") and not isinstance(each, Chosen)]
+        alike = all(each.selection is self.selection and not each.apart for each in several)
+        is_alone = alike and all(sizes(each.dims)[-1:] == (1,) for each in others)  # others: numbers for whole rows
+        if lowering.__module__.rpartition(".")[2] in SCALARS and is_alone:
+            return self._scalars(at, lowering, scalars, several, others, options)
 
         def plain(arg: Any) -> Any:
             if isinstance(arg, list):
@@ -177,18 +181,12 @@ class Chosen:
 
         return lowering(at, *map(plain, args), **options)
 
-    def _is_alone(self, args: Sequence[Any]) -> bool:
-        """Whether a function of single scalars is one of the chosen entries, and of numbers for whole rows."""
-        chosen = [each for each in args if isinstance(each, Chosen)]
-        others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
-        alike = all(each.selection is self.selection and not each.apart for each in chosen)
-        return alike and all(sizes(each.dims)[-1:] == (1,) for each in others)
-
-    def _scalars(self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Options) -> Chosen:
-        """A function of single scalars of all columns."""
-        kind, several = at.node.op.split(".")[1], [each for each in args if isinstance(each, Chosen)]
-        others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
-        whole = [each.entries(at) for each in several]
+    def _scalars(
+        self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], several: Sequence[Chosen],
+        others: Sequence[Any], options: Options,
+    ) -> Chosen:  # fmt: skip
+        """A function of single scalars of all columns: of the ``several`` chosen among ``args``, and of ``others``."""
+        kind, whole = at.node.op.split(".")[1], [each.entries(at) for each in several]
         filled = [self.selection.made.get((each.stream.key, each.dims, 0.0)) for each in whole]
         given = [each if own is None else own for each, own in zip(whole, filled, strict=True)]
         factors = [each > 0 for each in args[1:] if isinstance(each, int | float)]
@@ -218,11 +216,13 @@ def top(at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorte
 
 
 def _are_places(given: Sequence[Any]) -> bool:
-    """Whether the first one says where a router chose, and the others that are chosen are of the same choice."""
+    """Whether the first one says where a router chose, and the others are of the same choice, or alike everywhere."""
     index, *others = given
     is_index = isinstance(index, Chosen) and index.result == 1 and not index.apart
     chosen = [each for each in others if isinstance(each, Chosen)]
-    return is_index and all(each.selection is index.selection and not each.apart for each in chosen)
+    tensors = [each for each in others if hasattr(each, "dims") and not isinstance(each, Chosen)]
+    are_alike = all(uniform(each) or sizes(each.dims)[-1:] == (1,) for each in tensors)
+    return is_index and are_alike and all(each.selection is index.selection and not each.apart for each in chosen)
 
 
 def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:

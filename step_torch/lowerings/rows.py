@@ -10,12 +10,12 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from step import BF16, FP32, INT32, DType, Stream
+from step import BF16, BOOL, FP32, INT32, DType
 from step.functions import Add, ArgMax, Cast, Compare, Div, Exp, Log, Max, Mul, RowMax, RowSum, Scale, Sub
 from step.language.function import AccumFunction, MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value, sizes
-from step_torch.lowerings.elementwise import alongside, constant
+from step_torch.lowerings.elementwise import alongside, constant, kept
 from step_torch.pieces import in_blocks, merged
 from step_torch.registry import lowers
 from step_torch.views import in_shape
@@ -65,8 +65,7 @@ def place_of_largest(at: Importer, x: Any, dim: int | None = None, keepdim: bool
     given = in_shape(at, x, (prod(sizes(x.dims)),)) if dim is None else x
     value, back = along(at, given, -1 if dim is None else dim)
     place = value.stream.map(ArgMax(), name=at.name("number")).map(Cast(INT32), name=at.name("place"))
-    layout = replace(value.layout, columns=None)
-    found = back(Value(place, (*value.dims[:-1], ()), layout, INT32))
+    found = back(Value(place, (*value.dims[:-1], ()), replace(value.layout, columns=None), INT32))
     gone = None if keepdim else (dim or 0) % len(found.dims)
     return replace(found, dims=tuple(axes for place, axes in enumerate(found.dims) if place != gone))
 
@@ -75,6 +74,9 @@ def place_of_largest(at: Importer, x: Any, dim: int | None = None, keepdim: bool
 def any_of(at: Importer, x: Any, dim: list[int] | int | None = None, keepdim: bool = False) -> Value:
     """Whether one along dimensions is true."""
     value = at.value(x)
+    if kept(value.stream) is not BOOL:  # the largest of numbers below zero is not what is true
+        nothing = constant(at, 0, value.stream, kept(value.stream))
+        value = with_dtype(value, value.stream.map(Compare("!="), nothing, name=at.name("true")), BOOL)
     ones = with_dtype(value, value.stream.map(Cast(BF16), name=at.name("ones")), BF16)
     most = reduced(at, ones, [dim] if isinstance(dim, int) else dim, keepdim, lambda _: RowMax(), lambda _: Max(), BF16)
     zero = constant(at, 0, most.stream, BF16)
@@ -102,29 +104,20 @@ def so_far(at: Importer, x: Any, dim: int) -> Value:
     return with_dtype(value, at.rounded(made), at.dtype)
 
 
-@lowers("aten.softmax.int", "aten._softmax.default")
+@lowers("aten.softmax.int", "aten._softmax.default", "aten.log_softmax.int", "aten._log_softmax.default")
 def softmax(at: Importer, x: Any, dim: int, dtype: str | bool | None = None) -> Value:
-    """e^x over its sum, with the largest along the dimension subtracted."""
+    """e^x over its sum, with the largest along the dimension subtracted, or the logarithm of that."""
     value, back = along(at, x, dim, ragged=True)
-    _, weight, whole = _weighed(at, value)
-    return back(with_dtype(value, weight.map(Div(out=at.dtype), whole, name=at.name()), at.dtype))
-
-
-@lowers("aten.log_softmax.int", "aten._log_softmax.default")
-def log_softmax(at: Importer, x: Any, dim: int, dtype: str | bool | None = None) -> Value:
-    """The logarithm of softmax."""
-    value, back = along(at, x, dim, ragged=True)
-    relative, _, whole = _weighed(at, value)
-    log = whole.map(Log(), name=at.name("logarithm"))
-    return back(with_dtype(value, relative.map(Sub(out=at.dtype), log, name=at.name()), at.dtype))
-
-
-def _weighed(at: Importer, value: Value) -> tuple[Stream, Stream, Stream]:
-    """Rows relative to their largest scalar, e^x of that, and its sum."""
     largest = value.stream.map(RowMax(), name=at.name("largest"))
     relative = value.stream.map(Sub(out=FP32), largest, name=at.name("relative"))
     weight = relative.map(Exp(), name=at.name("exponential"))
-    return relative, weight, weight.map(RowSum(), name=at.name("sum"))
+    total = weight.map(RowSum(), name=at.name("sum"))
+    if "log" in at.node.op:
+        total = total.map(Log(), name=at.name("logarithm"))
+        made = relative.map(Sub(out=at.dtype), total, name=at.name())
+    else:
+        made = weight.map(Div(out=at.dtype), total, name=at.name())
+    return back(with_dtype(value, made, at.dtype))
 
 
 def along(at: Importer, x: Any, dim: int, *, ragged: bool = False) -> tuple[Value, Callable[[Value], Value]]:

@@ -6,9 +6,8 @@ in the order in which it reads them: so they are on their way before the rows th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from math import gcd
 from typing import Any
 
@@ -59,11 +58,14 @@ class SharedUnits:
 
     def __init__(self, at: Importer, sources: EveryLayer, nodes: Sequence[TorchNode], turns: Stream) -> None:
         self.at, self.sources, self.units = at, sources, at.tiling.side_by_side
-        same = [[*map(self._share, each)] for each in of_same_rows(nodes)]
+        same = [[self._share(each) for each in products] for products in of_same_rows(nodes)]
         kinds = {(each.group, each.bits, each.scales.data.dtype) for shares in same for each in shares}
         supported(len(kinds) == 1, "products of integers whose groups, bits or scales differ can not share units")
         self.kind = same[0][0]
-        self.joined = min(map(partial(self._joined, same), self._sizes()), key=self._scalars)
+        most = at.tiling.most_columns  # tiles have about as many columns, in whole bytes
+        sizes = (each for each in range(most, most // 2, -1) if each * self.kind.bits % 8 == 0)
+        choices = ([Joined(place, each, size, self.units) for place, each in enumerate(same)] for size in sizes)
+        self.joined = min(choices, key=lambda joined: sum(each.tiles * each.size for each in joined))
         self.size = self.joined[0].size
         pieces = Tile(INT8, sources.rows_of_chunk, self.kind.group)
         names = [self._name(f"rows_{each.place}") for each in self.joined]
@@ -77,19 +79,6 @@ class SharedUnits:
 
     def _name(self, kind: str) -> str:
         return self.at.free(f"shared_{kind}")
-
-    def _sizes(self) -> Iterable[int]:
-        """Columns that tiles can have, the most first: near to those of the tiling, in whole bytes."""
-        most = self.at.tiling.most_columns
-        return (each for each in range(most, most // 2, -1) if each * self.kind.bits % 8 == 0)
-
-    def _joined(self, same: Sequence[Sequence[SharedProduct]], size: int) -> list[Joined]:
-        return [Joined(place, each, size, self.units) for place, each in enumerate(same)]
-
-    @staticmethod
-    def _scalars(joined: Sequence[Joined]) -> int:
-        """Weights, but for their depth, with what is padding."""
-        return sum(each.tiles * each.size for each in joined)
 
     def _placed(self, turn: Stream) -> tuple[Stream, ...]:
         """Sums [blocks of all turns] of each product, whose rows are fed, where products come by ``turn``."""

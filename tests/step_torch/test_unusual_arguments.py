@@ -37,6 +37,8 @@ FLOATS = (
     "torch.cat([y, y], 0), torch.cat([y, y[:, :0]], 1), x.roll((1, -2), (0, -1)), x.flip(0, -1), x.rot90()",
     "x.clamp(2, -1), torch.clamp(x, x.flip(0), x.flip(0) - 1), x.softmax(0), x.log_softmax(-2)",
     "torch.nn.functional.softplus(x, beta=3, threshold=2), torch.nn.functional.celu(x, 2.0)",
+    "(-x.abs()).any(-1), (x * (x < 0)).any(1), (-x.abs()).int().any(0), x.scatter(-1, x.topk(2)[1], x)",
+    "torch.zeros_like(x).scatter(-1, x.topk(2)[1], z[:2, None, :2].expand(2, 4, 2)), x.scatter(-1, x.topk(1)[1], x)",
     "torch.arange(4).float() * 0.3, x, torch.tensor([True, False]), torch.ones(2, 2, dtype=x.dtype)",
 )
 """Of x [2, 4, 8], y [4, 4] and z [4, 8]."""
@@ -52,7 +54,9 @@ IN_PLACE = (
 BY_NUMBER = (
     "x[n], x[:, n[0]]", "x.index_put((n[0],), x[:3])", "x[:2].scatter(-1, n.abs(), 9.0)",
     "x[:2].scatter(-1, n.abs(), x[:2, 5:])", "x[:2].scatter_add(1, n.abs(), x[:2, 5:])",
-    "x.gather(0, n % 4), x.gather(-1, n.abs())", "x.index_add(0, n[0] % 4, x[:3], alpha=-2)",
+    "x[:2].scatter(-1, n[:, :1].abs(), x[2:]), x[:2].scatter_add(-1, n[:, :1].abs(), x[2:])",
+    "x[:2].scatter(-1, n.abs(), x[2:]), x.gather(0, n % 4), x.gather(-1, n.abs())",
+    "x.index_add(0, n[0] % 4, x[:3], alpha=-2)",
     "n * 3, -n, n // 2, n % 3, n / 2, n * 0.5, n * x[:2, :3], (n + 300) * x[:2, :3].float(), n.clamp(min=-1)",
 )  # fmt: skip
 """Of x [4, 8] and numbers n [2, 3] from -4 to 3."""

@@ -128,6 +128,13 @@ def one_tile(
 class MapFunction(Function):
     """A function of one or more elements that returns one element."""
 
+    cost: ClassVar[int] = 0
+    """FLOPs per scalar of the result."""
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        result: Any = self.result_type(*inputs)
+        return self.cost * result.elements if self.cost else super().flops(*inputs)
+
     @abc.abstractmethod
     def result_type(self, *inputs: ElementType) -> ElementType:
         """Type of the result; raises `TypeMismatch` where the inputs do not fit."""

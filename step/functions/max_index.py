@@ -63,10 +63,7 @@ class MaxIndex(AccumFunction):
     def update(
         self, state: tuple[np.ndarray, np.ndarray], values: np.ndarray, indices: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        dtype, places = dtype_of(values), (*values.shape, -1)
-        if dtype.is_float:
-            with numerics.quiet():
-                values = numerics.narrow(numerics.widen(values), dtype)
+        values, places = numerics.convert(values, dtype_of(values)), (*values.shape, -1)
         several = [
             np.concatenate([before.reshape(places), now.reshape(places)], 2)
             for before, now in zip(state, (values, indices), strict=True)

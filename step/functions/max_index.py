@@ -49,9 +49,8 @@ class MaxIndex(AccumFunction):
         match inputs:
             case (Tile() as values, Tile() as indices) if values.dtype in ORDERED:
                 if values.is_static and indices == Tile(UINT32, values.rows, values.cols):
-                    return Tuple(
-                        tuple(Tile(each.dtype, each.rows, each.shape[1] * self.k) for each in (values, indices))
-                    )
+                    cols = values.shape[1] * self.k
+                    return Tuple((Tile(values.dtype, values.rows, cols), Tile(UINT32, values.rows, cols)))
         wanted = "a static tile of BF16, FP32, INT8 or INT32, and one of UINT32 of the same shape"
         raise mismatch(self, wanted, inputs)
 

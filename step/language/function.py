@@ -27,7 +27,7 @@ from step.language.dims import DimKind, Shape, dim, symbol
 from step.language.dtypes import BF16, FP16, FP32, UINT32, DType
 from step.language.faults import Fault
 from step.language.parameters import settle_parameters
-from step.language.tokens import Token, empty
+from step.language.tokens import Token, from_nested
 from step.language.types import ElementType, Tile
 
 FUNCTIONS: dict[str, type[Function]] = {}
@@ -212,11 +212,8 @@ class CountedFunction(FlatMapFunction):
         return dim(1), RUN_TIME
 
     def expand(self, *values: Any) -> Iterator[Token]:
-        count = self.pieces(*values)
-        if count == 0:
-            yield empty(1)
-        for index in range(count):
-            yield Token(self.piece(index, *values), int(index == count - 1))
+        pieces = [self.piece(index, *values) for index in range(self.pieces(*values))]
+        yield from from_nested([pieces], 1)[:-1]
 
 
 def function_named(name: str) -> type[Function]:

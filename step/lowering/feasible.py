@@ -9,7 +9,7 @@ from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.dims import element_count
 from step.language.graph import Node
-from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, leaves, with_rows
+from step.language.types import Buffer, Tile, Tuple, is_dynamic, leaves, with_rows
 from step.lowering.board import board_of
 from step.lowering.by_operator import CUTS, LANES, LINKS
 from step.lowering.fabric import FabricConfig
@@ -151,7 +151,12 @@ def _check_node(node: Node, fabric: FabricConfig) -> None:
     types = {f"input {stream}": stream.type for stream in node.inputs}
     types |= {f"output {node.operator.outputs[port] or port}": each for port, each in enumerate(node.output_types)}
     for where, each in types.items():
-        _check_element(each.element, fabric, f"{node.describe()}: {where}")
+        for tile in each.element.tiles:
+            if not tile.cols.is_static:
+                raise FabricError(
+                    f"{node.describe()}: {where} carries {tile}, a tile with a dynamic number of columns, and those of "
+                    "a fabric are fixed; join rows in their stead, or lower the program to tiles of static size"
+                )
         if each.rank > HIGHEST_RANK:
             raise FabricError(
                 f"{node.describe()}: {where} has rank {each.rank}; the fabric's streams go up to {HIGHEST_RANK}"
@@ -218,17 +223,3 @@ def _check_share(share: Share, fabric: FabricConfig) -> None:
                 f"{what}: {buffer} takes {pages * fabric.page_bytes} bytes of on-chip memory, but a scratchpad has "
                 f"{fabric.scratchpad_bytes}; make smaller buffers, or choose a fabric with more scratchpad_bytes"
             )
-
-
-def _check_element(element: ElementType, fabric: FabricConfig, where: str) -> None:
-    match element:
-        case Buffer():
-            _check_element(element.tile, fabric, where)
-        case Tile() if not element.cols.is_static:
-            raise FabricError(
-                f"{where} carries {element}, a tile with a dynamic number of columns, and those of a fabric are fixed; "
-                "join rows in their stead, or lower the program to tiles of static size"
-            )
-        case Tuple():
-            for item in element.items:
-                _check_element(item, fabric, where)

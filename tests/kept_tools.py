@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
-from step.host.files import cache_directory
+from step.host.files import cache_directory, tool_environment
 
 
 def cold_cache(directory: Path) -> Path:
@@ -14,3 +18,11 @@ def cold_cache(directory: Path) -> Path:
     directory.mkdir(parents=True)
     (directory / "tools").symlink_to(tools)
     return directory
+
+
+@contextmanager
+def caching_tools() -> Iterator[None]:
+    """Tools that others start inside of the body keep what they make where those of the toolkit do."""
+    (cache_directory() / "tools").mkdir(exist_ok=True)
+    with mock.patch.dict(os.environ, tool_environment()):
+        yield

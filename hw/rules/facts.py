@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from hw.rules.numbers import Number, Range, const, node, range_of
 
 Law = Callable[[int, int], list[tuple[Number, int, int]]]
 """Law of a number that is in some range: which others are in which then."""
 
-LOGIC: Mapping[str, Callable[..., Number]] = {"and": operator.and_, "or": operator.or_, "not": operator.invert}
+LOGIC: Mapping[str, Callable[..., Any]] = {"and": operator.and_, "or": operator.or_, "not": operator.invert}
 
 DEPTH = 3
 """So many levels of an expression are simplified by what is known."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import reduce
-from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
@@ -14,6 +14,7 @@ from hw.firing.arrival_order import ArrivalOrder, selected
 from hw.firing.loop_counters import entry_of, place_of
 from hw.firing.machine import Firing
 from hw.rules.execution import Execution, tuple_words
+from hw.rules.facts import LOGIC
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const, equal
 from hw.rules.values import ANY, Carried, Symbol
@@ -23,14 +24,9 @@ from step.lowering.links import Span
 from step.lowering.plans.rows import largest
 
 OPERATORS: dict[str, Callable[..., Any]] = {
-    "not": lambda a: ~a,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
+    **LOGIC,
+    **{name: getattr(operator, name) for name in ("add", "sub", "lt", "eq")},
     "times": lambda a, stride, most: a[: most.bit_length()] * stride,
-    "lt": lambda a, b: a < b,
-    "eq": lambda a, b: a == b,
     "bit": lambda a, place: a[place],
     "only": lambda place, count: Cat(place[: (count - 1).bit_length()] == each for each in range(count)),
     "has": lambda mask, one: (mask & one).any(),
@@ -38,9 +34,9 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "mux": lambda test, a, b, _: Mux(test, a, b),
     "cat": lambda *flags: Cat(flags),
     "pick": lambda mask, *parts: selected(mask, parts),
-    "several": lambda mask: reduce(or_, (mask[:each].any() & mask[each] for each in range(1, len(mask)))),
+    "several": lambda mask: reduce(operator.or_, (mask[:each].any() & mask[each] for each in range(1, len(mask)))),
     "first": lambda mask: (mask & -mask)[: len(mask)],
-    "within": lambda a, b: a & b,
+    "within": operator.and_,
     "without": lambda a, b: a & ~(b | Const(0, len(a))),
 }
 

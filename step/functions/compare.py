@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
-import sympy
 
 from step.errors import TypeMismatch
 from step.language import numerics
@@ -46,6 +45,8 @@ class Compare(MapFunction):
 
     relation: str
 
+    cost = 1
+
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
         tile = expect_element(element, Tile, TILES)
@@ -62,9 +63,6 @@ class Compare(MapFunction):
             with numerics.quiet():
                 first, second = numerics.widen(first), numerics.widen(second)
         return RELATIONS[self.relation](first, second)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return self.result_type(*inputs).elements
 
 
 class Where(MapFunction):

@@ -8,7 +8,6 @@ from typing import Literal
 
 import ml_dtypes
 import numpy as np
-import sympy
 
 from step.errors import TypeMismatch
 from step.language import numerics
@@ -45,6 +44,8 @@ class Dequantize(MapFunction):
     bits: Bits = 8
     out: DType = BF16
 
+    cost = 1
+
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
         if not isinstance(element, Tile) or element.dtype not in (INT8, INT32) or not element.cols.is_static:
@@ -78,9 +79,6 @@ class Dequantize(MapFunction):
         with numerics.quiet():
             each = np.repeat(numerics.widen(scales), integers.shape[1] // scales.shape[1], axis=1)
             return numerics.narrow(numerics.multiply(integers.astype(np.float32), each), self.out)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return self.result_type(*inputs).elements
 
 
 def unpacked(weights: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from step.language.types import ElementType, Tile
 
 
 @dataclass(frozen=True)
-class Matmul(MapFunction, AccumFunction):
+class Matmul(fused.Summing, MapFunction, AccumFunction):
     """Matrix product ``[M, K] x [K, N] -> [M, N]`` of two BF16 or two INT8 tiles; ``x @ y`` is the same.
 
     Only M may be dynamic. Every scalar of the result is summed in FP32 in the order k = 0, 1, .., K-1, each product
@@ -45,10 +45,6 @@ class Matmul(MapFunction, AccumFunction):
     sum: fused.Sum = "ordered"
     terms: fused.Terms | None = None
     bits: Bits = 8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fused.settle_terms(self)
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:

@@ -49,9 +49,8 @@ class MaxIndex(AccumFunction):
         match inputs:
             case (Tile() as values, Tile() as indices) if values.dtype in ORDERED:
                 if values.is_static and indices == Tile(UINT32, values.rows, values.cols):
-                    return Tuple(
-                        tuple(Tile(each.dtype, each.rows, each.shape[1] * self.k) for each in (values, indices))
-                    )
+                    cols = values.shape[1] * self.k
+                    return Tuple((Tile(values.dtype, values.rows, cols), Tile(UINT32, values.rows, cols)))
         wanted = "a static tile of BF16, FP32, INT8 or INT32, and one of UINT32 of the same shape"
         raise mismatch(self, wanted, inputs)
 
@@ -63,10 +62,7 @@ class MaxIndex(AccumFunction):
     def update(
         self, state: tuple[np.ndarray, np.ndarray], values: np.ndarray, indices: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        dtype, places = dtype_of(values), (*values.shape, -1)
-        if dtype.is_float:
-            with numerics.quiet():
-                values = numerics.narrow(numerics.widen(values), dtype)
+        values, places = numerics.convert(values, dtype_of(values)), (*values.shape, -1)
         several = [
             np.concatenate([before.reshape(places), now.reshape(places)], 2)
             for before, now in zip(state, (values, indices), strict=True)

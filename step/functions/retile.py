@@ -13,7 +13,7 @@ from step.language.dims import Dim, Shape, dim, product
 from step.language.expecting import expect_element
 from step.language.function import TILES, AccumFunction, FlatMapFunction, Sample, mismatch, one_tile
 from step.language.parameters import Count
-from step.language.tokens import Token, empty
+from step.language.tokens import Token, from_nested
 from step.language.types import ElementType, Tile
 
 
@@ -124,14 +124,7 @@ class RetileStreamify(FlatMapFunction):
 
     def expand(self, *values: np.ndarray) -> Iterator[Token]:
         (value,) = values
-        rows, cols = value.shape
-        if self.axis == "row":
-            pieces = [value[start : start + self.chunk] for start in range(0, rows, self.chunk)]
-        else:
-            pieces = [value[:, start : start + self.chunk] for start in range(0, cols, self.chunk)]
-        for piece in pieces[:-1]:
-            yield Token(piece)
-        if pieces:
-            yield Token(pieces[-1], self.rank)
-        elif self.rank:
-            yield empty(self.rank)
+        axis = int(self.axis == "col")
+        extent = value.shape[axis]
+        pieces = np.split(value, range(self.chunk, extent, self.chunk), axis) if extent else []
+        yield from from_nested([pieces] if self.rank else pieces, self.rank)[:-1]

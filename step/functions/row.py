@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 
 from step.language import fused, numerics
-from step.language.dtypes import BF16, FP32, INT32, ORDERED, UINT32, DType
+from step.language.dtypes import BF16, FP32, INT32, ORDERED, UINT32, DType, dtype_of
 from step.language.function import Function, MapFunction, Sample, one_tile, wrong_parameter
 from step.language.types import ElementType, Tile
 
@@ -28,7 +28,7 @@ class _OfRows(MapFunction):
 
 
 @dataclass(frozen=True)
-class RowSum(_OfRows):
+class RowSum(fused.Summing, _OfRows):
     """Sum of every row: ``[rows, cols]`` of BF16, FP32, INT8 or INT32 becomes ``[rows, 1]``.
 
     Neighbours are added in pairs, the sums of those in pairs again, and so on; a number without a neighbour stays as it
@@ -51,10 +51,6 @@ class RowSum(_OfRows):
     out: DType | None = None
     sum: fused.Sum = "ordered"
     terms: fused.Terms | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fused.settle_terms(self)
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
@@ -106,14 +102,8 @@ class RowMax(_OfRows):
         return Tile(tile.dtype, tile.rows, 1)
 
     def apply(self, value: np.ndarray) -> np.ndarray:
-        if np.issubdtype(value.dtype, np.integer):
-            return value.max(axis=1, keepdims=True)
-        dtype = FP32 if value.dtype == FP32.numpy else BF16
-        with numerics.quiet():
-            values = numerics.widen(value)
-            largest = values.max(axis=1, keepdims=True)
-            plus_zero = ((values == 0) & ~np.signbit(values)).any(axis=1, keepdims=True)
-            return numerics.narrow(np.where((largest == 0) & plus_zero, np.float32(0), largest), dtype)
+        best = numerics.order(value).argmax(axis=1, keepdims=True)
+        return np.take_along_axis(numerics.convert(value, dtype_of(value)), best, axis=1)
 
 
 class ArgMax(_OfRows):

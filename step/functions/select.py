@@ -226,8 +226,6 @@ class KeepTopK(MapFunction):
 
     def apply(self, value: np.ndarray) -> np.ndarray:
         best = np.argsort(-numerics.order(value), axis=1, kind="stable")[:, : self.k]
-        dtype, kept = dtype_of(value), np.zeros_like(value)
-        with numerics.quiet():
-            flushed = numerics.narrow(numerics.widen(value), dtype) if dtype.is_float else value
+        flushed, kept = numerics.convert(value, dtype_of(value)), np.zeros_like(value)
         np.put_along_axis(kept, best, np.take_along_axis(flushed, best, axis=1), axis=1)
         return kept

@@ -18,7 +18,6 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 ROOM = 1 << 16
 """Free bytes below which a disk is full."""
 
-_TOOL_CACHES = "XDG_CACHE_HOME"
 _LOCKED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -140,21 +139,4 @@ def full_disk(path: Path, otherwise: str = "set STEP_CACHE to another place") ->
 
 def tool_environment() -> dict[str, str]:
     """The environment of tools that have caches of their own: they keep them in ours, wherever HOME is."""
-    return {**os.environ, _TOOL_CACHES: str(cache_directory() / "tools")}
-
-
-@contextmanager
-def caching_tools() -> Iterator[None]:
-    """The same for tools that are started by somebody else, inside of the body."""
-    with writing_cache():
-        tools = cache_directory() / "tools"
-        tools.mkdir(exist_ok=True)
-        check_writable(tools / "any")
-    before = os.environ.get(_TOOL_CACHES)
-    os.environ.update(tool_environment())
-    try:
-        yield
-    finally:
-        del os.environ[_TOOL_CACHES]
-        if before is not None:
-            os.environ[_TOOL_CACHES] = before
+    return {**os.environ, "XDG_CACHE_HOME": str(cache_directory() / "tools")}

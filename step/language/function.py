@@ -27,7 +27,7 @@ from step.language.dims import DimKind, Shape, dim, symbol
 from step.language.dtypes import BF16, FP16, FP32, UINT32, DType
 from step.language.faults import Fault
 from step.language.parameters import settle_parameters
-from step.language.tokens import Token, empty
+from step.language.tokens import Token, from_nested
 from step.language.types import ElementType, Tile
 
 FUNCTIONS: dict[str, type[Function]] = {}
@@ -128,6 +128,13 @@ def one_tile(
 class MapFunction(Function):
     """A function of one or more elements that returns one element."""
 
+    cost: ClassVar[int] = 0
+    """FLOPs per scalar of the result."""
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        result: Any = self.result_type(*inputs)
+        return self.cost * result.elements if self.cost else super().flops(*inputs)
+
     @abc.abstractmethod
     def result_type(self, *inputs: ElementType) -> ElementType:
         """Type of the result; raises `TypeMismatch` where the inputs do not fit."""
@@ -205,11 +212,8 @@ class CountedFunction(FlatMapFunction):
         return dim(1), RUN_TIME
 
     def expand(self, *values: Any) -> Iterator[Token]:
-        count = self.pieces(*values)
-        if count == 0:
-            yield empty(1)
-        for index in range(count):
-            yield Token(self.piece(index, *values), int(index == count - 1))
+        pieces = [self.piece(index, *values) for index in range(self.pieces(*values))]
+        yield from from_nested([pieces], 1)[:-1]
 
 
 def function_named(name: str) -> type[Function]:

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from step.errors import TypeMismatch
 from step.language import numerics
+from step.language.function import Function
 from step.language.types import ElementType, Tile, is_dynamic
 
 Sum = Literal["ordered", "fused"]
@@ -41,12 +42,18 @@ _LEAST = -512
 """Below the exponents of all products, and above those whose powers float64 lacks."""
 
 
-def settle_terms(function: Any) -> None:
-    """Give a fused ``function`` its number of terms; raises `TypeMismatch` for one of an ordered function."""
-    if function.sum == "fused":
-        object.__setattr__(function, "terms", function.terms or DEFAULT_TERMS)
-    elif function.terms is not None:
-        raise TypeMismatch(f'{function.name} needs sum to be "fused" for terms, not {function.sum!r}')
+class Summing(Function):
+    """A function with a fused sum, which has a number of terms, or an ordered one; raises `TypeMismatch` for both."""
+
+    sum: Sum
+    terms: Terms | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.sum == "fused":
+            object.__setattr__(self, "terms", self.terms or DEFAULT_TERMS)
+        elif self.terms is not None:
+            raise TypeMismatch(f'{self.name} needs sum to be "fused" for terms, not {self.sum!r}')
 
 
 def sample(random: Random, element: ElementType) -> tuple[Sum, Terms | None]:

@@ -26,7 +26,12 @@ def listed(entries: Sequence[Entry]) -> Sequence[Entry]:
 
 
 class _LoopSequence(Sequence[Entry]):
-    """A sequence whose entry for each place is calculated."""
+    """A sequence whose entry for each place is calculated, one for each turn of all loops."""
+
+    extents: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return math.prod(self.extents)
 
     def entry(self, place: int) -> Entry:
         raise NotImplementedError
@@ -59,10 +64,8 @@ class Walk(_LoopSequence[int]):
         (3, 15)
         """
         reaches = [(extent - 1) * stride for extent, stride in zip(self.extents, self.strides, strict=True)]
-        return (
-            self.offset + sum(min(0, each) for each in reaches),
-            self.offset + sum(max(0, each) for each in reaches),
-        )
+        first, last = (self.offset + sum(bound(0, each) for each in reaches) for bound in (min, max))
+        return first, last
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -101,9 +104,6 @@ class Walk(_LoopSequence[int]):
             loops.append((extent, stride))
         return Walk(tuple(extent for extent, _ in loops), tuple(stride for _, stride in loops), self.offset)
 
-    def __len__(self) -> int:
-        return math.prod(self.extents)
-
     def entry(self, place: int) -> int:
         found = self.offset
         for extent, stride in zip(reversed(self.extents), reversed(self.strides), strict=True):
@@ -122,9 +122,6 @@ class Stops(_LoopSequence[int]):
 
     extents: tuple[int, ...]
     most: int
-
-    def __len__(self) -> int:
-        return math.prod(self.extents)
 
     def entry(self, place: int) -> int:
         count, rest = 0, place + 1
@@ -146,7 +143,7 @@ class RegularStream(_LoopSequence[Token]):
     values: Sequence[Any] | np.ndarray | None = None
 
     def __len__(self) -> int:
-        return math.prod(self.extents) + 1
+        return super().__len__() + 1
 
     @property
     def stops(self) -> Stops:

@@ -77,8 +77,7 @@ class Elementwise(MapFunction):
 
     out: DType | None
     operands: ClassVar[int] = 1
-    cost: ClassVar[int] = 1
-    """FLOPs per scalar of the result."""
+    cost = 1
     combine: ClassVar[Callable[..., Any]]
     """The FP32 result for flushed FP32 operands."""
     integers: ClassVar[Callable[..., Any] | None] = None
@@ -120,9 +119,6 @@ class Elementwise(MapFunction):
                 return numerics.narrow(self.combine(*map(numerics.widen, values)), out)
         assert self.integers is not None
         return self.integers(*(each.astype(np.int64) for each in values)).astype(out.numpy)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return self.cost * self.result_type(*inputs).elements
 
 
 def _widest(dtypes: Any) -> DType:

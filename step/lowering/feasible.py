@@ -9,7 +9,7 @@ from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.dims import element_count
 from step.language.graph import Node
-from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, leaves, with_rows
+from step.language.types import Buffer, Tile, Tuple, is_dynamic, leaves, with_rows
 from step.lowering.board import board_of
 from step.lowering.by_operator import CUTS, LANES, LINKS
 from step.lowering.fabric import FabricConfig
@@ -33,12 +33,9 @@ PACKED = "pack their rows into tiles of a static size"
 def check_feasible(netlist: Netlist) -> None:
     """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry, and for
     what there is no hardware of."""
-    for name, lanes in netlist.fabric.lanes.items():
-        _check_lanes(name, lanes, netlist)
-    for name, link in netlist.fabric.links.items():
-        _check_links(name, link, netlist)
-    for name, stages in netlist.fabric.cuts.items():
-        _check_cuts(name, stages, netlist)
+    for kind in _HAVING:
+        for name, number in getattr(netlist.fabric, kind).items():
+            _check_own(kind, name, number, netlist)
     if netlist.fabric.memory.bus is not None:
         board_of(netlist, netlist.fabric.memory.bus)
     for node in netlist.units:
@@ -86,47 +83,22 @@ def _plan(node: Node, netlist: Netlist) -> DatapathPlan | None:
     return None if node.operator.function is None else plan_of(node, netlist.at(node))
 
 
-def _check_lanes(name: str, lanes: int, netlist: Netlist) -> None:
-    """Lanes are given to operators that are there, and that have some."""
-    nodes, having = netlist.graph.nodes, with_lanes(netlist)
+def _check_own(kind: str, name: str, number: int, netlist: Netlist) -> None:
+    """Numbers of ``kind`` are given to operators that are there, and that have some of their own."""
+    setting, nodes, having = f"{kind}.{name}={number}", netlist.graph.nodes, _HAVING[kind](netlist)
     if name not in nodes:
-        raise _nobody(f"lanes.{name}={lanes}", LANES, name, having)
-    if nodes[name] not in having:
+        names = [node.name for node in having]
         raise FabricError(
-            f"{nodes[name].describe()}: it has no lanes, so lanes.{name}={lanes} has no meaning; lanes have operators "
-            "whose function treats the scalars of a tile"
+            f"{setting} is for an operator that the program does not have; "
+            f"{did_you_mean(name, names)}those with {kind} are {', '.join(names) or 'none'}"
         )
-
-
-def _check_links(name: str, link: int, netlist: Netlist) -> None:
-    """Links are given to operators that are there, and whose words no other one has a say in."""
-    setting, nodes, having = f"links.{name}={link}", netlist.graph.nodes, with_links(netlist)
-    if name not in nodes:
-        raise _nobody(setting, LINKS, name, having)
-    node = nodes[name]
-    if node in having:
-        return
-    owner = netlist.owner(node)
-    if owner is node:
-        raise FabricError(
-            f"{node.describe()}: no stream at it has words behind its headers, so {setting} has no meaning"
-        )
-    raise FabricError(
-        f"{node.describe()}: its words are as wide as those of {owner.name!r}, so {setting} has no meaning; "
-        f"give links.{owner.name}"
-    )
-
-
-def _check_cuts(name: str, stages: int, netlist: Netlist) -> None:
-    """Stages are given to operators that are there, and whose arithmetic has some."""
-    nodes, having = netlist.graph.nodes, with_cuts(netlist)
-    if name not in nodes:
-        raise _nobody(f"cuts.{name}={stages}", CUTS, name, having)
-    if nodes[name] not in having:
-        raise FabricError(
-            f"{nodes[name].describe()}: it has no arithmetic that is cut into stages, so cuts.{name}={stages} has no "
-            "meaning"
-        )
+    if (node := nodes[name]) not in having:
+        why, instead = _WITHOUT[kind], ""
+        if kind == LANES:
+            instead = "; lanes have operators whose function treats the scalars of a tile"
+        elif kind == LINKS and (owner := netlist.owner(node)) is not node:
+            why, instead = f"its words are as wide as those of {owner.name!r}", f"; give links.{owner.name}"
+        raise FabricError(f"{node.describe()}: {why}, so {setting} has no meaning{instead}")
 
 
 @derived
@@ -152,12 +124,12 @@ def with_links(netlist: Netlist) -> list[Node]:
     return [node for node in netlist.units if node.name in owners]
 
 
-def _nobody(setting: str, what: str, name: str, having: list[Node]) -> FabricError:
-    names = [node.name for node in having]
-    return FabricError(
-        f"{setting} is for an operator that the program does not have; "
-        f"{did_you_mean(name, names)}those with {what} are {', '.join(names) or 'none'}"
-    )
+_HAVING = {LANES: with_lanes, LINKS: with_links, CUTS: with_cuts}
+_WITHOUT = {
+    LANES: "it has no lanes",
+    LINKS: "no stream at it has words behind its headers",
+    CUTS: "it has no arithmetic that is cut into stages",
+}
 
 
 def _check_ends(node: Node, netlist: Netlist) -> None:
@@ -179,7 +151,12 @@ def _check_node(node: Node, fabric: FabricConfig) -> None:
     types = {f"input {stream}": stream.type for stream in node.inputs}
     types |= {f"output {node.operator.outputs[port] or port}": each for port, each in enumerate(node.output_types)}
     for where, each in types.items():
-        _check_element(each.element, fabric, f"{node.describe()}: {where}")
+        for tile in each.element.tiles:
+            if not tile.cols.is_static:
+                raise FabricError(
+                    f"{node.describe()}: {where} carries {tile}, a tile with a dynamic number of columns, and those of "
+                    "a fabric are fixed; join rows in their stead, or lower the program to tiles of static size"
+                )
         if each.rank > HIGHEST_RANK:
             raise FabricError(
                 f"{node.describe()}: {where} has rank {each.rank}; the fabric's streams go up to {HIGHEST_RANK}"
@@ -246,17 +223,3 @@ def _check_share(share: Share, fabric: FabricConfig) -> None:
                 f"{what}: {buffer} takes {pages * fabric.page_bytes} bytes of on-chip memory, but a scratchpad has "
                 f"{fabric.scratchpad_bytes}; make smaller buffers, or choose a fabric with more scratchpad_bytes"
             )
-
-
-def _check_element(element: ElementType, fabric: FabricConfig, where: str) -> None:
-    match element:
-        case Buffer():
-            _check_element(element.tile, fabric, where)
-        case Tile() if not element.cols.is_static:
-            raise FabricError(
-                f"{where} carries {element}, a tile with a dynamic number of columns, and those of a fabric are fixed; "
-                "join rows in their stead, or lower the program to tiles of static size"
-            )
-        case Tuple():
-            for item in element.items:
-                _check_element(item, fabric, where)

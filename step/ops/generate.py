@@ -181,9 +181,8 @@ def turns(
 
 def sample(draft: Draft) -> None:
     """Integers or constants, for every element of a stream, or by themselves."""
-    random, reference = draft.random, None
-    if not draft.chance(0.4):
-        reference = draft.pick(lambda each: each.rank < HIGHEST_RANK - 1, factor=3)
+    random = draft.random
+    reference = None if draft.chance(0.4) else draft.pick(lambda each: each.rank < HIGHEST_RANK - 1, factor=3)
     extents = [random.randint(1, 3) for _ in range(random.randint(0 if reference else 1, 2))]
     read = None if reference is None else draft.read(reference)
     if draft.chance(0.3):

@@ -63,10 +63,8 @@ class RandomOffChipStore(_TiledAccess):
         return (DATA,) if fault is Fault.ROWS_DO_NOT_FILL else super().fault_ports(fault, inputs)
 
     def fault_text(self, fault: Fault) -> str:
-        if fault == Fault.ROWS_DO_NOT_FILL:
-            what = f"tensor {self.tensor.name!r} is stored in tiles of {self.tile[0]} rows"
-            return f"{super().fault_text(fault)}: {what}"
-        return super().fault_text(fault)
+        stored = f": tensor {self.tensor.name!r} is stored in tiles of {self.tile[0]} rows"
+        return super().fault_text(fault) + stored * (fault is Fault.ROWS_DO_NOT_FILL)
 
     def writes(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name, port=DATA, acknowledged=True)

@@ -36,10 +36,9 @@ class Source(Operator):
         return (StreamType(_mean_sizes(self.element, given), given.shape),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
+        yield from ()  # it waits for nothing
         for token in around.stream():
             around.emit(0, token)
-        return
-        yield
 
 
 def _mean_sizes(element: ElementType, given: StreamType) -> ElementType:

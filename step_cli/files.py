@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from step.errors import InputError
+from step.host.figures import drawn
 from step.host.files import write_atomically, writing
 from step.host.installing import installing
 from step.programs.files.json_file import json_bytes
@@ -52,6 +53,11 @@ def save(path: Path, data: bytes | str) -> None:
     """Write ``data`` to ``path``; raises `InputError` where it can not be written."""
     with writing(path):
         write_atomically(path, data if isinstance(data, bytes) else data.encode())
+
+
+def save_picture(draw: Callable[[Any], None], size: tuple[float, float], path: Path) -> None:
+    """Write the picture that ``draw`` makes of a figure of this ``size`` in inches."""
+    save(path, drawn(draw, size, path.suffix[1:]))
 
 
 def save_json(path: Path, data: Any) -> None:

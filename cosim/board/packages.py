@@ -5,7 +5,7 @@ None of the vendors' tools has read them: they are written from documentation, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from cosim.board.constraints import TEXTS
@@ -30,6 +30,8 @@ _LEAST, _MOST = 4, 64
 _RANGE = 1 << 12
 """Bytes of the least range of registers."""
 
+_OF_VITIS = ("package.tcl", "kernel.xml", "link.cfg")
+
 
 def package_options(target: str, options: Options) -> Options:
     """``options`` as the package of ``target`` wants them; raises `InputError` for what it does not have."""
@@ -51,43 +53,27 @@ def package_options(target: str, options: Options) -> Options:
 
 def package_files(tables: Tables, options: Options) -> dict[str, str]:
     """Files of the package, by their names in the folder of the board."""
-    return _PACKAGES[options.package](tables, options) if options.package in _PACKAGES else {}
-
-
-def _vitis(tables: Tables, options: Options) -> dict[str, str]:
-    given = _given(tables, options) | {"part": U55C, "is_kernel": True}
-    names = {"package.tcl": "package.tcl.in", "kernel.xml": "kernel.xml.in", "link.cfg": "link.cfg.in"}
-    return {f"vitis/{name}": filled(TEXTS / text, **given) for name, text in names.items()}
-
-
-def _pynq_z2(tables: Tables, options: Options) -> dict[str, str]:
-    bus = options.bus
-    direct = bus.protocol == "AXI3" and bus.bytes == PORT_BYTES
-    return _vivado(tables, options, PYNQ_Z2, "pynq_z2.tcl.in", direct=direct, width=8 * PORT_BYTES)
-
-
-def _u55c(tables: Tables, options: Options) -> dict[str, str]:
-    pins = {"vivado/u55c.xdc": (TEXTS / "u55c.xdc").read_text()}
-    return _vivado(tables, options, U55C, "u55c.tcl.in") | pins
+    top, bus = tables.design.top, options.bus
+    match options.package:
+        case "vitis":
+            given = _given(tables, options) | {"part": U55C, "is_kernel": True}
+            return {f"vitis/{each}": filled(TEXTS / f"{each}.in", **given) for each in _OF_VITIS}
+        case "pynq-z2":
+            direct = bus.protocol == "AXI3" and bus.bytes == PORT_BYTES
+            return _vivado(tables, options, PYNQ_Z2, "pynq_z2.tcl.in", direct=direct, width=8 * PORT_BYTES)
+        case "u55c":
+            pins = {"vivado/u55c.xdc": (TEXTS / "u55c.xdc").read_text()}
+            return _vivado(tables, options, U55C, "u55c.tcl.in") | pins
+        case "quartus":
+            given = _given(tables, options) | {"interfaces": list(_platform_interfaces(top, options))}
+            return {f"quartus/{top.name}_hw.tcl": filled(TEXTS / "hw.tcl.in", **given)}
+    return {}
 
 
 def _vivado(tables: Tables, options: Options, part: str, text: str, **more: object) -> dict[str, str]:
     given = _given(tables, options) | {"part": part, "is_kernel": False, "finish": (TEXTS / "finish.tcl").read_text()}
     build = filled(TEXTS / text, **given, **more)
     return {"vivado/package.tcl": filled(TEXTS / "package.tcl.in", **given), "vivado/build.tcl": build}
-
-
-def _quartus(tables: Tables, options: Options) -> dict[str, str]:
-    given = _given(tables, options) | {"interfaces": list(_platform_interfaces(tables.design.top, options))}
-    return {f"quartus/{tables.design.top.name}_hw.tcl": filled(TEXTS / "hw.tcl.in", **given)}
-
-
-_PACKAGES: dict[str, Callable[[Tables, Options], dict[str, str]]] = {
-    "vitis": _vitis,
-    "pynq-z2": _pynq_z2,
-    "u55c": _u55c,
-    "quartus": _quartus,
-}
 
 
 def _given(tables: Tables, options: Options) -> dict[str, object]:

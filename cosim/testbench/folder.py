@@ -10,6 +10,7 @@ from cosim.testbench.data import fabric_data
 from cosim.testbench.fabric import bench_parts, bench_text, word_bytes
 from hw.design.emit import WAIVERS, EmittedDesign
 from hw.verilog.structure import BenchFiles, list_files
+from step.host.texts import write_files
 from step.lowering.arrival import arrival
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
@@ -32,8 +33,5 @@ def write_bench(prepared: Prepared, emitted: EmittedDesign, directory: Path) -> 
     files = {each.name: each.read_text() for each in bench_parts(design)}
     files[f"{top}.sv"] = bench_text(design, emitted.structure, lines, arrival(netlist))
     bench = BenchFiles(top, [f"bench/{each}" for each in files], [f"bench/{each}" for each in data])
-    (directory / "bench").mkdir()
-    for name, text in {**files, **data}.items():
-        (directory / "bench" / name).write_text(text)
-    for name, text in list_files(design.module, emitted.sidecar["files"], [WAIVERS.name], bench).items():
-        (directory / name).write_text(text)
+    write_files(directory / "bench", {**files, **data})
+    write_files(directory, list_files(design.module, emitted.sidecar["files"], [WAIVERS.name], bench))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from amaranth.hdl import Value
-from amaranth.lib.wiring import In, Out
-
 from hw.axi.control import MasterControl
 from hw.axi.crossing import Crossing
 from hw.axi.packets import add_packets
@@ -16,8 +13,7 @@ from hw.axi.status import RunStatus
 from hw.axi.store_limit import StoreLimit
 from hw.axi.write_master import WriteMaster
 from hw.dma.wiring import FABRIC_RESET, add_streams
-from hw.verilog.modules import flat_ports
-from hw.verilog.structure import MEMORY_RESET, Instance, Structure, Written, port_widths
+from hw.verilog.structure import MEMORY_RESET, Instance, Structure, Written, ports_of
 from step.lowering.board import BoardPlan, BoardPort
 from step.lowering.netlist import Netlist
 
@@ -91,7 +87,7 @@ def _add_limit(top: Structure, board: BoardPlan, port: BoardPort) -> None:
     """Put the limit of a store in front of its master, whose end of it has the name ``room_STORE``."""
     limit, name, bound = StoreLimit(port.size_beats, board.beat_bytes), f"room_{port.name}", _of("limit", board, port)
     wires: dict[str, str | int] = {"rst": FABRIC_RESET, MEMORY_RESET: "rst", "limit": bound}
-    for flat in port_widths(limit):
+    for flat in ports_of(limit):
         end, inside, part = flat.partition("__")
         if inside:
             wires[flat] = f"{port.name if end == 'i' else name}__{part}"
@@ -131,18 +127,17 @@ def _masters(top: Structure, board: BoardPlan, number: int, inner: str, limited:
             ends |= {f"{each}{at}": f"{port.name}__{each}" for each in ("request", "response", "written")}
             ends[f"store{at}"] = f"room_{port.name}" if port in limited else port.name
             ends[f"base{at}"] = _of("base", board, port)
-        for flat, member, value in flat_ports(master):
+        for flat, (way, width) in ports_of(master).items():
             end, inside, part = flat.partition("__")
             if end in ends:
                 wires[flat] = f"{ends[end]}{inside}{part}"
             elif ports or flat in master.channels:
                 wires[flat] = outer = f"{inner}{number}_{flat}"
-                width = len(Value.cast(value))
                 if inner == "m_axi":
-                    top.ports[outer] = "input" if member.flow is In else "output", width
+                    top.ports[outer] = way, width
                 else:
                     top.wires[outer] = width
-                if not ports and member.flow is Out:
+                if not ports and way == "output":
                     top.gathered[outer] = [f"{width}'d0"]
         if ports:
             comment = ", ".join(each.name for each in ports)
@@ -164,9 +159,9 @@ def _add_control(top: Structure, masters: list[str], finished: str) -> None:
 
 def _add_crossing(top: Structure, crossing: Crossing, number: int) -> None:
     wires: dict[str, str | int] = {}
-    for flat, member, value in flat_ports(crossing):
+    for flat, port in ports_of(crossing).items():
         side, inside, name = flat.partition("__")
         wires[flat] = wire = f"inner{number}_{name}" if side == "i" else f"m_axi{number}_{name}" if inside else flat
         if side != "i":
-            top.ports[wire] = "input" if member.flow is In else "output", len(Value.cast(value))
+            top.ports[wire] = port
     top.add(f"crossing{number}", crossing, wires, f"the clock of bus {number}")

@@ -23,6 +23,7 @@ from hw.verilog.structure import LISTS, MEMORY_RESET, Structure, list_files, top
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent
+from step.host.texts import write_files
 from step.language.graph import Node
 from step.language.operator import Access, StreamType
 from step.language.tiling import accesses
@@ -60,9 +61,7 @@ class EmittedDesign:
 
     def write(self, directory: Path) -> None:
         """Write the files and the sidecar into ``directory``."""
-        for name, text in {**self.files, SIDECAR: json.dumps(self.sidecar, indent=2) + "\n"}.items():
-            (directory / name).parent.mkdir(exist_ok=True)
-            (directory / name).write_text(text)
+        write_files(directory, {**self.files, SIDECAR: json.dumps(self.sidecar, indent=2) + "\n"})
 
 
 def emit(

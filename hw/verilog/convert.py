@@ -58,11 +58,6 @@ class ModuleText:
         """The name of its file."""
         return f"{self.folder}/{self.name}.sv"
 
-    @property
-    def introduced(self) -> ModuleText:
-        """With a comment that says what it is. It is not kept: digests of sources do not see docstrings."""
-        return replace(self, text=summary(self.kind) + self.text)
-
 
 @functools.cache
 def tool_versions() -> dict[str, str]:
@@ -119,7 +114,8 @@ class ModuleLibrary:
             unsaved.append(name)
         for name in unsaved:  # files name those of children, which are known now
             self._save(self.required[name], found[name])
-        return {name: found[name].introduced for name in sorted(found)}
+        # The comment that says what it is is not kept: digests of sources do not see docstrings.
+        return {name: replace(each, text=summary(each.kind) + each.text) for name, each in sorted(found.items())}
 
     def _written(self, component: Parametric) -> ModuleText:
         """The text of ``component``, with the modules that it instantiates."""

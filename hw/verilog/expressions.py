@@ -71,30 +71,28 @@ class Expression:
         return self.text if not self.sign or (self.sign == "~" and self.terms == 1) else f"({self.text})"
 
 
+@dataclass
 class Expressions:
     """Expressions of a module: of what ``drivers`` drive, by wire, all of them operators.
 
     ``uses`` counts the places that read a wire, ``plain`` writes a value as it stands. Without ``folded`` all are so.
     """
 
-    def __init__(
-        self,
-        drivers: Mapping[str, Cell],
-        widths: Mapping[str, int],
-        uses: Counter[str],
-        plain: Callable[[Bits], Expression],
-        *,
-        folded: bool,
-    ) -> None:
-        self._drivers, self._widths, self._uses, self._plain, self._folded = drivers, widths, uses, plain, folded
+    drivers: Mapping[str, Cell]
+    widths: Mapping[str, int]
+    uses: Counter[str]
+    plain: Callable[[Bits], Expression]
+    folded: bool
+
+    def __post_init__(self) -> None:
         self._known, self._open = dict[tuple[str, int], Expression](), set[tuple[str, int]]()
 
     def of(self, wire: str, width: int | None = None) -> Expression:
         """The low ``width`` bits of what drives ``wire``, which is an operator; all of them without one."""
-        key = wire, width or self._widths[wire]
+        key = wire, width or self.widths[wire]
         if key not in self._known:
             self._open.add(key)
-            cell = self._drivers[wire]
+            cell = self.drivers[wire]
             make = self._choice if cell.kind == "mux" else self._unary if cell.kind in UNARY else self._binary
             self._known[key] = make(cell, key[1])
             self._open.discard(key)
@@ -102,7 +100,7 @@ class Expressions:
 
     def words(self, wire: str) -> str:
         """What ``wire`` is; nothing for what is no operator or depends on itself."""
-        return self.of(wire).words if wire in self._drivers and (wire, self._widths[wire]) not in self._open else ""
+        return self.of(wire).words if wire in self.drivers and (wire, self.widths[wire]) not in self._open else ""
 
     def value(self, bits: Bits) -> Expression:
         """``bits`` where they are assigned to as many."""
@@ -155,22 +153,22 @@ class Expressions:
         put = [self._operand(*each) for each in operands]
         while sum(each.terms for each in put) > MOST_TERMS and any(each.sign for each in put):
             longest = max(range(len(put)), key=lambda place: (put[place].sign != "", put[place].terms))
-            put[longest] = self._plain(operands[longest][0])
+            put[longest] = self.plain(operands[longest][0])
         return put
 
     def _operand(self, bits: Bits, kinds: set[ValueKind]) -> Expression:
         """``bits``, or in their place the expression of a wire without a name, or of its low bits."""
         if len(bits) != 1 or isinstance(bits[0], str) or bits[0].low or not kinds:
-            return self._plain(bits)
+            return self.plain(bits)
         wire, width = bits[0].wire, bits[0].width
-        folded = self._folded and wire in self._drivers and wire.isdigit() and len(self._open) < DEEPEST
+        folded = self.folded and wire in self.drivers and wire.isdigit() and len(self._open) < DEEPEST
         if not folded or (wire, width) in self._open:
-            return self._plain(bits)
-        whole = width == self._widths[wire]
+            return self.plain(bits)
+        whole = width == self.widths[wire]
         found = self.of(wire, None if whole else width)
         fits = found.kind in kinds if whole else found.kind is ValueKind.MODULAR and ValueKind.MODULAR in kinds
         short = found.terms <= REPEATED_TERMS and found.kind in _ONE_BIT
-        return found if fits and (self._uses[wire] == 1 or short) else self._plain(bits)
+        return found if fits and (self.uses[wire] == 1 or short) else self.plain(bits)
 
 
 def _joined(*words: str) -> str:

@@ -102,21 +102,27 @@ class Structure:
 
         With ``outside`` the other ports are those of the design, whose names begin so.
         """
-        ports = {port: (member.flow, len(Value.cast(value))) for port, member, value in flat_ports(component)}
+        ports = ports_of(component)
         connections = {port: wire for port, wire in wires.items() if port in (*ports, "rst")}
         for port, wire in connections.items():
             if isinstance(wire, str) and wire.isidentifier() and wire not in self.all_ports:
                 self.wires.setdefault(wire, ports[port][1])
-        for port, (flow, width) in ports.items():
-            if outside is not None and port not in connections:
-                connections[port] = outside + port
-                self.ports[outside + port] = "input" if flow is In else "output", width
+        for port, each in ports.items() if outside is not None else ():
+            if port not in connections:
+                connections[port] = f"{outside}{port}"
+                self.ports[f"{outside}{port}"] = each
         self.instances.append(Instance(name, component, connections, comment))
+
+
+def ports_of(component: wiring.Component) -> dict[str, tuple[str, int]]:
+    """Way, ``"input"`` or ``"output"``, and width of every port."""
+    flat = flat_ports(component)
+    return {name: ("input" if each.flow is In else "output", len(Value.cast(value))) for name, each, value in flat}
 
 
 def port_widths(component: wiring.Component) -> dict[str, int]:
     """Width of every port."""
-    return {name: len(Value.cast(value)) for name, _, value in flat_ports(component)}
+    return {name: width for name, (_, width) in ports_of(component).items()}
 
 
 def separated(items: Iterable[str]) -> list[str]:

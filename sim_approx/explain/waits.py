@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -55,14 +56,13 @@ class _Whom:
 
     def __init__(self, fabric: PlacedFabric, record: RunRecord) -> None:
         self._causes = Causes(fabric)
-        order = np.argsort(record.waits["machine"], kind="stable")
-        self._sorted = record.waits[order]
-        self._bounds = np.searchsorted(self._sorted["machine"], np.arange(len(fabric.machines) + 1)).tolist()
-        self._lists: dict[int, list[_WaitRow]] = {}
+        waits = record.waits[np.argsort(record.waits["machine"], kind="stable")]
+        self._waits = np.split(waits, np.searchsorted(waits["machine"], np.arange(1, len(fabric.machines))))
+        self._rows = cache(lambda machine: [*map(_WaitRow._make, self._waits[machine].tolist())])
 
     def awaited_by(self, machine: int) -> Iterator[tuple[int, str, int]]:
         """The activity, who is waited for, and the cycles, of all waits of ``machine``."""
-        waits = self._sorted[self._bounds[machine] : self._bounds[machine + 1]]
+        waits = self._waits[machine]
         kinds, which = np.unique(np.stack([waits["channel"], waits["activity"]]), axis=1, return_inverse=True)
         sums = np.bincount(which.ravel(), waits["end"] - waits["since"], kinds.shape[1]).astype(int).tolist()
         for number, (channel, activity) in enumerate(kinds.T.tolist()):
@@ -82,21 +82,15 @@ class _Whom:
         other, name = self._causes.awaited(channel, full=activity == Activity.BLOCKED)
         return None if other == machine or name != self._causes.operator(machine) else other, name
 
-    def _waits(self, machine: int) -> list[_WaitRow]:
-        if machine not in self._lists:
-            waits = self._sorted[self._bounds[machine] : self._bounds[machine + 1]]
-            self._lists[machine] = [_WaitRow(*each) for each in waits.tolist()]
-        return self._lists[machine]
-
     def _awaited(self, wait: _WaitRow, since: int, until: int) -> Iterator[tuple[str, int]]:
         """Names, with the cycles from ``since`` to before ``until`` for which ``wait`` was for them."""
         other, name = self._other(wait.machine, wait.channel, wait.activity)
         if other is None:
             yield name, until - since
             return
-        waits = self._waits(other)
-        first = max(bisect_right(waits, since, key=lambda each: each.since) - 1, 0)
-        for each in waits[first:]:
+        rows = self._rows(other)
+        first = max(bisect_right(rows, since, key=lambda each: each.since) - 1, 0)
+        for each in rows[first:]:
             if each.since >= until:
                 break
             begin, end = max(each.since, since), min(each.until, until)

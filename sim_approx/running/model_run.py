@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NoReturn
+from typing import Literal
 
 import numpy as np
 
@@ -101,10 +101,15 @@ class ModelRun:
         return self.checks.disagreement()
 
     def finished(self) -> RunResult:
-        """The `result`; raises the error of a run that failed."""
+        """The `result`; raises the error of a run that failed, of a deadlock with the depths that clear it."""
         result = self.result()
-        if (error := self.error or overflow(self.netlist, result.traffic)) is not None:
-            self.fail(error, result)
+        error = self.error or overflow(self.netlist, result.traffic)
+        if isinstance(error, Deadlock):
+            snapshot = self.snapshot()
+            error = Deadlock(report(self.netlist, snapshot, clearing_depths(self.netlist, snapshot, self.again)))
+        if error is not None:
+            error.result = _failed(result, error)
+            raise error
         return result
 
     def attempted(self) -> RunResult:
@@ -112,14 +117,6 @@ class ModelRun:
         result = self.result()
         error = self.error or overflow(self.netlist, result.traffic)
         return result if error is None else _failed(result, error)
-
-    def fail(self, error: SimulationError, result: RunResult) -> NoReturn:
-        """Raise ``error``, of a deadlock with the depths that clear it, with this ``result``."""
-        if isinstance(error, Deadlock):
-            snapshot = self.snapshot()
-            error = Deadlock(report(self.netlist, snapshot, clearing_depths(self.netlist, snapshot, self.again)))
-        error.result = _failed(result, error)
-        raise error
 
     def result(self) -> RunResult:
         """The counters, outputs and events as plain data."""

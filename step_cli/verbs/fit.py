@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, Any
 
 from step.host.amounts import MEGAHERTZ, counted
-from step.host.figures import drawn
 from step.lowering.fabric import FABRIC, MHZ
 from step_cli.console import show, table, timed
-from step_cli.files import save as write
+from step_cli.files import save_picture
 from step_cli.options import Amount, Plot, ProgramAndInputs, Written, percent
 from step_cli.verb import verb, worked
 from step_explore.fitting.fitting import RUNS, Fitted, fit
@@ -38,7 +38,7 @@ def command(
     if save is not None:
         found.file().save(save)
     if plot is not None:
-        write(plot, _plotted(found, plot.suffix[1:]))
+        save_picture(partial(_draw, found), (7, 4.5), plot)
     show(lambda: _plain(found, energy), _texts(found, energy), save, plot)
 
 
@@ -96,14 +96,10 @@ def _plain(found: Fitted, energy: bool) -> dict[str, Any]:
     }
 
 
-def _plotted(found: Fitted, form: str) -> bytes:
+def _draw(found: Fitted, figure: Any) -> None:
     """Cycles over LUT sites of the front, and what was asked for."""
-
-    def draw(figure: Any) -> None:
-        axes = figure.add_subplot(title=found.program.name, xlabel="LUT sites", ylabel="cycles")
-        axes.step(*zip(*(each.cost for each in found.front), strict=True), where="post", marker="o", label="front")
-        axes.scatter(*([each] for each in found.asked.cost), label="asked for", zorder=3)
-        axes.scatter(*([each] for each in found.best.cost), label="fitted", zorder=3)
-        axes.legend()
-
-    return drawn(draw, (7, 4.5), form)
+    axes = figure.add_subplot(title=found.program.name, xlabel="LUT sites", ylabel="cycles")
+    axes.step(*zip(*(each.cost for each in found.front), strict=True), where="post", marker="o", label="front")
+    axes.scatter(*([each] for each in found.asked.cost), label="asked for", zorder=3)
+    axes.scatter(*([each] for each in found.best.cost), label="fitted", zorder=3)
+    axes.legend()

@@ -7,9 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-from step.host.figures import drawn
 from step_cli.console import show, table
-from step_cli.files import save as write
+from step_cli.files import save_picture
 from step_cli.options import Count, Picture, ProgramAndInputs, Written
 from step_cli.verb import NATURAL, verb, worked
 from step_explore.placing.placement import place
@@ -44,7 +43,7 @@ def command(
     if save is not None:
         found.file().save(save)
     if plot is not None:
-        write(plot, drawn(lambda figure: floor(found, figure.add_subplot()), (8, 8), plot.suffix[1:]))
+        save_picture(lambda figure: floor(found, figure.add_subplot()), (8, 8), plot)
     steps = Counter(found.steps(each) for each in found.netlist.channels)
     plain = {
         "program": found.program.name,

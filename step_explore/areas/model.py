@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from step.lowering.memory import scratchpads
-from step.lowering.netlist import Channel, Netlist
+from step.lowering.netlist import Netlist
 from step_explore.areas import units
 from step_explore.areas.amounts import Amounts, total
 
@@ -61,15 +61,11 @@ def _parts(netlist: Netlist) -> Iterator[tuple[tuple[str, str], tuple[Any, ...],
         yield (
             ("channel", each.name),
             (lanes.get(before), links[before], links[behind]),
-            partial(_channel, netlist, each),
+            partial(units.channel, netlist, each),
         )
     for pad in scratchpads(netlist):
         widths = tuple(links[share.filler.name] for share in pad.shares)
         yield ("scratchpad", f"scratchpad {pad.index}"), widths, partial(units.scratchpad, netlist, pad)
-
-
-def _channel(netlist: Netlist, each: Channel) -> Amounts:
-    return units.channel(netlist, each, units.in_flight(netlist, netlist.graph.nodes[each.producer[0]]))
 
 
 def amounts(netlist: Netlist) -> dict[tuple[str, str], Amounts]:

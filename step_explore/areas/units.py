@@ -66,10 +66,13 @@ def _load(found: Amounts, netlist: Netlist, node: Node, behind: Channel) -> None
     found.put("load.chosen_bits", (in_row - 1) * width)
 
 
-def channel(netlist: Netlist, each: Channel, in_flight: int) -> Amounts:
-    """The amounts of a channel, with so many slots ``in_flight`` besides its depth: rings of headers and of words, and
-    registers on the way."""
-    found, depth = Amounts(), netlist.slots(each) + in_flight
+def channel(netlist: Netlist, each: Channel, waiting: int | None = None) -> Amounts:
+    """The amounts of a channel: rings of headers and of words, and registers on the way.
+
+    ``waiting``: slots besides its depth, by default those `in_flight` in front of it.
+    """
+    waiting = in_flight(netlist, netlist.graph.nodes[each.producer[0]]) if waiting is None else waiting
+    found, depth = Amounts(), netlist.slots(each) + waiting
     written, read = (word_width(netlist, each, link) for link in netlist.widths(each))
     found.one("channel", place_bits=(depth - 1).bit_length())
     found.shallow(header_bits(netlist, each), depth)

@@ -47,8 +47,7 @@ def _no_larger(netlist: Netlist, deep: Mapping[str, Channel], depths: Mapping[st
     """Whether no channel takes more LUT sites with these ``depths``."""
 
     def sites(channel: Channel) -> float:
-        waiting = areas.in_flight(netlist, netlist.graph.nodes[channel.producer[0]])
-        return priced(areas.channel(netlist, channel, waiting)).lut_sites
+        return priced(areas.channel(netlist, channel)).lut_sites
 
     changed = {name: each for name, each in deep.items() if depths[name] != each.depth}
     return all(sites(replace(each, depth=depths[name])) <= sites(each) for name, each in changed.items())

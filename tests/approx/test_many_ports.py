@@ -1,15 +1,17 @@
-"""Many ports on few channels of DRAM: the fast model against the clocked reference."""
+"""Many ports: on few channels of DRAM against the clocked reference, and of one operator on both engines."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from cases import cases
 from clocked import clocked
 from programs_of_one_kind import at_random
 from test_random import check
 
-from sim_approx.backend import simulate
+from sim_approx.backend import run, simulate
+from step import FP32, FabricConfig, Graph, Tile
 from step.lowering.dram import PRESETS
 from step.lowering.netlist import lower
 from step.lowering.off_chip import MemoryConfig
@@ -27,3 +29,16 @@ def test_who_waits_for_how_long(kind: str, queue: int, out_of_turn: int, burst_b
     netlist = lower(program.graph, program.fabric)
     data = bind_inputs(program.graph, program.inputs)
     check(simulate(netlist, data, events=True), clocked(netlist, data, None))
+
+
+@cases(5, 31, 32, 35)
+def test_any_of_many_ports_has_the_rows(place: int) -> None:
+    """Beyond its 32 first operands an operator asks Python how many rows its result has."""
+    graph, tiles = Graph("wide"), [Tile(FP32)] * 36
+    tiles[place] = Tile(FP32, graph.symbol("rows", ragged=True), 4)
+    inputs = {f"x{at}": [np.ones((1, 1))] * 6 for at in range(len(tiles))}
+    inputs[f"x{place}"] = [np.ones((rows, 4)) for rows in (1, 5, 2, 7, 1, 3)]
+    first, *others = (graph.source(f"x{at}", tile, [6]) for at, tile in enumerate(tiles))
+    first.zip(*others).sink("y")
+    fabric = FabricConfig(dynamic_rows=8, link_bytes=4)
+    assert run(graph, inputs, fabric, engine="compiled").cycles == run(graph, inputs, fabric, engine="python").cycles

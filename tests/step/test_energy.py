@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from cases import cases
@@ -12,9 +13,13 @@ from raising import raised
 
 import step
 from step import BF16, FP32, INT8, INT32, Graph, Program, Tile
-from step.errors import FormatError
+from step.errors import FormatError, TypeMismatch
 from step.functions import Add, Dequantize, Exp, Matmul
+from step.language.function import FUNCTIONS, MapFunction
 from step.programs.energy.figures import figures, published
+
+ARITHMETIC = {*("fp32_add", "int32_add", "bf16_multiply", "fp32_multiply", "int8_multiply", "int32_multiply")}
+"""Figures of operations on scalars."""
 
 
 def product() -> Program:
@@ -48,6 +53,23 @@ def test_integers_with_scales(graph: Graph) -> None:
     products.map(Dequantize(), graph.source("s", Tile(FP32, 1, 4), [5])).sink("y")
     found = step.metrics(graph).energy.activity
     assert found["int8_multiply"] == found["int32_add"] == 80 and found["fp32_multiply"] == 20
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_operations_are_counted(name: str) -> None:
+    """Whatever has FLOPs takes energy for its arithmetic."""
+    random = Random(0)
+    for element in (Tile(BF16, 2, 4), Tile(FP32, 1, 4), Tile(INT32, 2, 4)):
+        graph, sample = Graph(), FUNCTIONS[name].sample(random, element, reduce=False)
+        if sample is None or not isinstance(sample.function, MapFunction):
+            continue
+        first, *others = (graph.source(f"x{at}", each, [1]) for at, each in enumerate(sample.elements))
+        try:
+            first.map(sample.function, *others).sink("y")
+        except TypeMismatch:
+            continue
+        found = step.metrics(graph)
+        assert (found.flops == 0) == (not found.energy.activity.keys() & ARITHMETIC), (name, sample)
 
 
 def test_a_run_has_that_of_its_data(graph: Graph) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import sympy
 
-from step.language.dtypes import DType
+from step.language.dtypes import FP32, INT32, DType
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import ElementType, Tile, leaves
@@ -26,7 +26,8 @@ SIMPLE: Mapping[str, Mapping[str, float]] = {
     **{name: {ADD: 1} for name in ("add", "sub", "row_sum")},
     **{name: {MULTIPLY: 1} for name in ("mul", "scale", "dequantize")},
     **{name: {MULTIPLY: 0.5, ADD: 0.5} for name in ("mul_add", "matmul")},
-    **{name: {COMPARE: 1} for name in ("max", "min", "row_max", "clamp", "relu")},
+    **{name: {COMPARE: 1} for name in ("max", "min", "row_max", "arg_max", "max_index", "clamp", "relu", "compare")},
+    **{name: {COMPARE: 1} for name in ("abs", "round")},  # of the bits of a number, as an integer
 }
 """For a FLOP of the function."""
 
@@ -87,8 +88,8 @@ def _operations(node: Node, function: Function) -> dict[str, sympy.Expr]:
         scalars = flops / getattr(function, "cost", 1)
         found = {name: tables * amount * scalars for name, amount in TABULATED.items()}
         return {**found, "fp32_multiply": products * scalars}
-    if function.name == "dequantize":  # it multiplies in the format of its scales
-        dtypes = dtypes[1:]
+    if function.name == "dequantize":  # it multiplies in the format of its scales, INT32 in FP32
+        dtypes = [FP32] if dtypes[0] is INT32 else dtypes[1:]
     found = defaultdict(lambda: sympy.Integer(0))
     for operation, share in SIMPLE.get(function.name, {}).items():
         found[_named(operation, dtypes)] += sympy.Rational(share) * flops

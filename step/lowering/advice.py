@@ -23,7 +23,7 @@ def advice(netlist: Netlist) -> list[str]:
     carried = (each.element for each in netlist.channels if each.element is not None)
     elements = [with_rows(each, fabric.dynamic_rows) for each in carried]
     needed = max((word_bits(item_bits(each), 8 * fabric.link_bytes) for each in elements), default=0)
-    least = 1 << (max(8, needed) // 8 - 1).bit_length()
+    least = 1 << (-(-max(8, needed) // 8) - 1).bit_length()
     if fabric.link_bytes > max(least, FabricConfig().link_bytes):
         hints.append(
             f"link_bytes={fabric.link_bytes} is wider than anything that this program sends; "

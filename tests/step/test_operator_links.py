@@ -13,8 +13,10 @@ from raising import raised
 import step
 from step.errors import FabricError
 from step.functions import Add, Matmul, RowSum, SelectAll, Silu
-from step.language.dtypes import BF16
+from step.language.dtypes import BF16, BOOL
 from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.advice import advice
 from step.lowering.fabric import FabricConfig, with_settings
 from step.lowering.feasible import check_feasible, with_links
 from step.lowering.memory import scratchpads
@@ -150,3 +152,10 @@ def test_tuples_of_dynamic_tiles_have_words_of_one_width(graph: Graph) -> None:
         "links.same=64"
     )
     check_feasible(lower(graph, FabricConfig(links=dict.fromkeys(("both", "same", "y"), 16))))
+
+
+@pytest.mark.parametrize(("bits", "least"), [(1024, 128), (1025, 256)])
+def test_a_link_has_room_for_bits_beyond_its_bytes(graph: Graph, bits: int, least: int) -> None:
+    graph.source("x", Tile(BOOL, 1, bits), [3]).sink("y")
+    (hint,) = advice(lower(graph, FabricConfig(link_bytes=512)))
+    assert hint.endswith(f"link_bytes={least} is as fast")

@@ -107,8 +107,9 @@ class Handles:
         """The number by which C++ calls ``function``; < 0: it needs not, as nobody wants more than rows."""
         if function is unknown:
             return -1
-        # `Engine::apply`: a bit for each of 32 operands, above these more rows.
-        if isinstance(function, RowsOf) and max(function.of, default=0) < 32:
+        if (
+            isinstance(function, RowsOf) and max(function.of, default=0) < 32
+        ):  # `Engine::apply`: bits of operands, `more`
             return -2 - (sum(1 << place for place in function.of) | function.more << 32)
         self._functions.append(function)
         return len(self._functions) - 1

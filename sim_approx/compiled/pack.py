@@ -107,9 +107,7 @@ class Handles:
         """The number by which C++ calls ``function``; < 0: it needs not, as nobody wants more than rows."""
         if function is unknown:
             return -1
-        if (
-            isinstance(function, RowsOf) and max(function.of, default=0) < 32
-        ):  # `Engine::apply`: bits of operands, `more`
+        if isinstance(function, RowsOf) and max(function.of, default=0) < 32:  # a bit for each in `Engine::apply`
             return -2 - (sum(1 << place for place in function.of) | function.more << 32)
         self._functions.append(function)
         return len(self._functions) - 1

@@ -25,12 +25,12 @@ def move_registers(module: Cell) -> None:
     both operands of a product where other registers are in front of them; else what these hold is computed where they
     are, and its way would be longer."""
     registers = _InnerRegisters(module)
-    multipliers = [*registers.cells_of("MULT18X18D")]
+    multipliers = registers.cells_of("MULT18X18D")
     for cell in multipliers:
         if control := registers.taken_behind(cell, dict(bits_of(cell, "P"))):
             _clock(cell, *OUTPUT, control)
-    for cell in [*registers.cells_of("DP16KD")]:
-        for port in [*registers.word_ports(cell)]:
+    for cell in registers.cells_of("DP16KD"):
+        for port in registers.word_ports(cell):
             if control := registers.taken_behind(cell, port.nets, port.clock):
                 port.hold(control.enable)
     for cell in multipliers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,9 +33,9 @@ class Registers:
         self.by_input = {wires["DI"][0]: name for name, wires in plain}
         self.by_output = {wires["Q"][0]: name for name, wires in plain}
 
-    def cells_of(self, *kinds: str) -> Iterator[Cell]:
-        """All cells of these ``kinds``."""
-        return (cell for cell in self.cells.values() if cell["type"] in kinds)
+    def cells_of(self, kind: str) -> list[Cell]:
+        """All cells of a ``kind``."""
+        return [cell for cell in self.cells.values() if cell["type"] == kind]
 
     def control(self, name: str) -> Control:
         """What writes a register."""
@@ -44,32 +44,22 @@ class Registers:
         return Control(wires["CLK"][0], wires["CE"][0] if cell["parameters"]["CEMUX"] == "CE" else "1")
 
     def word_ports(self, memory: Cell) -> Iterator[WordPort]:
-        """Of a block RAM, where words leave that may be held there."""
+        """Where words of a block RAM leave that is not reset."""
         wide = int(memory["parameters"]["DATA_WIDTH_A"], 2) == WIDEST
         for sides in ["AB"] if wide else "AB":
-            words = {port: bit for side in sides for port, bit in bits_of(memory, f"DO{side}") if self.readers[bit]}
-            is_free = all(memory["parameters"].get(f"REGMODE_{side}") != "OUTREG" for side in sides)
-            if (
-                words
-                and is_free
-                and all(memory["connections"].get(f"RST{side}", ["0"])[0] in ("0", "x") for side in sides)
-            ):
+            words = {port: bit for side in sides for port, bit in bits_of(memory, f"DO{side}")}
+            if all(memory["connections"].get(f"RST{side}", ["0"])[0] in ("0", "x") for side in sides):
                 yield WordPort(memory, sides, memory["connections"][f"CLK{sides[-1]}"][0], words)
 
 
 @dataclass(frozen=True)
 class WordPort:
-    """The sides of a block RAM by which a word leaves, their clock, and the nets that are read, by their ports."""
+    """The sides of a block RAM by which a word leaves, their clock, and its nets by their ports."""
 
     memory: Cell
     sides: str
     clock: Bit
     nets: Mapping[str, Bit]
-
-    @property
-    def words(self) -> Iterable[Bit]:
-        """The bits of it."""
-        return self.nets.values()
 
     def hold(self, enable: Bit) -> None:
         """Have registers for the word, written with ``enable``."""

@@ -26,7 +26,7 @@ AGES = 3
 """Cycles of waiting that the bench tells apart; the longer ones are alike for it."""
 
 READER = [
-    ("reduce(or_, (mask[:each].any() & mask[each]", "reduce(or_, (mask[:each].all() & mask[each]"),
+    ("(mask[:each].any() & mask[each] for", "(mask[:each].all() & mask[each] for"),
     ("order.waiting.eq(waiting)", "order.waiting.eq(among)"),
     ("order.among.eq(among)", "order.among.eq(waiting)"),
     ("selected(mask, parts)", "parts[0]"),

@@ -35,7 +35,7 @@ READ = [
     ("room.eq(~index)", "room.eq(lanes.bus.burst - 1)"),
     ("whole & (of == at)", "whole & (of != at)"),
     ("& due.space", ""),
-    ("self.rlast, 0, passed + 1", "self.rlast, 0, passed"),
+    ("due.pop.eq(comes & self.rlast)", "due.pop.eq(comes)"),
 ]
 WRITE = [
     ASKED_AT_ONCE,

@@ -150,7 +150,7 @@ MUTANTS = [
     ("return self.left > 1", "return self.left > 2"),
     ("self._at.eq(following)]", "self._at.eq(self._at)]"),
     ("with m.If((burst.left != 0) & (burst.bank == bank)):", "with m.If(burst.left != 0):"),
-    ("read.addr.eq(burst.next_row)", "read.addr.eq(burst.row)"),
+    ("place.eq(burst.next_row)", "place.eq(burst.row)"),
     ("with m.Switch(burst.bank):", "with m.Switch(burst.next_bank):"),
     ("space & (~ring.filler.value | self._granted(fills, at, before))", "space & self._granted(fills, at, before)"),
     ("reads_first < order]", "reads_first > order]"),

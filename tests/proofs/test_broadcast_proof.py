@@ -22,7 +22,7 @@ SKELETON = [
     ("m.d.comb += head.drop.eq(pulses[0])", "m.d.comb += head.drop.eq(head.valid)"),
     ("else self._takes[port] & value", "else self._takes[port]"),
     ("head.ready.eq(self.fires & self._takes[port])", "head.ready.eq(self._takes[port])"),
-    ("self._busy.eq(left != 0)", "self._busy.eq(left > 1)"),
+    ("self._busy.eq(runs)", "self._busy.eq(left > 1)"),
     ("full.eq(when & ~channel.space)", "full.eq(0)"),
     ("missing.eq(~there)", "missing.eq(0)"),
 ]

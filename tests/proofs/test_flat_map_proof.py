@@ -40,7 +40,7 @@ COLUMNS = [
 ]
 CONTROL = [
     ("element, firing.delayed(index))", "element, index)"),
-    ("with m.Elif(number != self.token.words):", "with m.Elif(number < self.token.words - 1):"),
+    ("(number != self.token.words, number + 1)", "(number < self.token.words - 1, number + 1)"),
 ]
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.large
 
 MUTANTS = [
     ("word: Value = datapath.result", "word: Value = datapath.operand0"),
-    ("with m.If(firing.fires & self._value):", "with m.If(firing.fires & ~self._value):"),
+    ("gathers, (firing.fires & self._value, 1)", "gathers, (firing.fires & ~self._value, 1)"),
     ("last = gathers & (phase == final)", "last = gathers & (phase == 0)"),
 ]
 

@@ -53,7 +53,8 @@ class OffChipPort(Parametric):
         read_place = place(m, "read_place", self._depth, leaves, reset_less=True)
         lasting = [draining, occupied, write_place, read_place]
         headers = Ram(m, "headers", self._format.header.size, self._depth)
-        headers.write(enters, write_place, Value.cast(self.i.header))
+        # Whether something enters is known late, and what is written into a free slot in vain is not read.
+        headers.write(occupied != self._depth if self.far else enters, write_place, Value.cast(self.i.header))
         space, some = claimed != self._depth, occupied != 0
         if self.far:
             space = has_room(m, "has_space", claimed, self._depth, up=self.i.claim, down=leaves & ~draining)

@@ -26,7 +26,10 @@ LOGIC = 0.4
 """The part of a cycle that LUTs and carry chains may take, as mapping sees it, which knows no wires: these take as long
 again. With it the FP32 addition is 10 to 18 % smaller than when mapped for speed alone, at the same clock."""
 
-LUT_RAM = "memory_libmap -lib +/lattice/lutrams_trellis.txt -lib +/lattice/brams_16kd.txt -no-auto-block t:$mem_v2 r:WR_PORTS>0 %i"
+LUT_RAM = (
+    "memory_libmap -lib +/lattice/lutrams_trellis.txt -lib +/lattice/brams_16kd.txt -no-auto-block "
+    "t:$mem_v2 r:WR_PORTS>0 %i"
+)
 """Memories that are written are of block RAM where their Verilog says so only: else a register behind a small one makes
 it block RAM, whose word arrives 5.8 ns into the cycle."""
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cosim.synthesis.families.choices import move_before_choices
 from cosim.synthesis.families.registers import Bit, Cell, Control, Registers, bits_of
 
-RULE = "inner registers, 2"
+RULE = "inner registers, 3"
 """A part of the name of what is kept; it changes with what is done here."""
 
 INPUTS = {"A": ("REG_INPUTA", "CE0"), "B": ("REG_INPUTB", "CE1")}
@@ -23,7 +24,8 @@ OUTPUT = "REG_OUTPUT", "CE2"
 def move_registers(module: Cell) -> None:
     """Move those of a ``module`` of Yosys' JSON that have no reset: behind products and words of block RAM, and before
     both operands of a product where other registers are in front of them; else what these hold is computed where they
-    are, and its way would be longer."""
+    are, and its way would be longer. Those behind a choice among words of block RAM move before it, first."""
+    move_before_choices(module)
     registers = _InnerRegisters(module)
     multipliers = registers.cells_of("MULT18X18D")
     for cell in multipliers:

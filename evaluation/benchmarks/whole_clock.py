@@ -1,6 +1,6 @@
 """Clocks of whole designs, placed and routed on an ECP5, and time by them, with and without registers for speed.
 
-    python -m benchmarks.whole_clock [DESIGN ...] [--fabric plain|fast] [--seeds 3] [--show]
+    python -m benchmarks.whole_clock [DESIGN ...] [--fabric plain|fast] [--speed 6] [--seeds 3] [--show]
 
 Every placement is a row of ``whole_clock.csv``; those that it has are not made again, and ``--show`` only prints the
 medians. A design with a file in ``fitted`` has the fabric of that: ``step fit PROGRAM --luts 50000 --dsp 156 --ram
@@ -19,7 +19,7 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.families.ecp5 import SPEEDS, Ecp5
 from cosim.synthesis.flow import Flow, MappedDesign
 from cosim.synthesis.jobs import Stop
 from cosim.synthesis.measure import part_names
@@ -35,7 +35,7 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 RESULTS = FOLDER / "whole_clock.csv"
 
-COLUMNS = "design", "fabric", "cycles", "sites", "dsp", "block_ram", "seed", "mhz", "path", "ends", "late"
+COLUMNS = "design", "fabric", "speed", "cycles", "sites", "dsp", "block_ram", "seed", "mhz", "path", "ends", "late"
 """``path``: operators and channels on the slowest path, with the registers at its ``ends``; ``late``: the `LATE` parts
 with the most cells that are reached after `PERIOD`, and how many."""
 
@@ -66,7 +66,7 @@ DESIGNS = {
             *("cuts.tile_sum=5", "cuts.sum=5", "cuts.max=5", *NEAR_MEMORIES),
         ),
     ),
-    "moe_simple": Design("moe_simple.py", ("hop=1", "stages=6", "block_ram_words=16")),
+    "moe_simple": Design("moe_simple.py", ("hop=1", "stages=8", "block_ram_words=128")),
     "swiglu": Design("swiglu.py", ("hop=1", "stages=6", "cuts.activation=8")),
     "attention": Design(
         "attention.py:small",
@@ -96,9 +96,9 @@ def mapped(program: Program, family: Ecp5, stop: Stop) -> tuple[MappedDesign, di
     return Flow(library.texts(), family.check(), family).netlist(fabric.structure, stop), part_names(fabric)
 
 
-def placements(name: str, fabric: str, seeds: int, known: set[str]) -> Iterator[dict[str, object]]:
+def placements(name: str, fabric: str, speed: str, seeds: int, known: set[str]) -> Iterator[dict[str, object]]:
     """Rows of the seeds that are not ``known``, as they come."""
-    program, family, stop = made(name, fabric), Ecp5(target=TARGET, seeds=seeds), Stop()
+    program, family, stop = made(name, fabric), Ecp5(speed=speed, target=TARGET, seeds=seeds), Stop()
     design, labels = mapped(program, family, stop)
     area, cycles = design.area.to_json(), run(program, "approx").cycles
     for seed in family.runs:
@@ -106,7 +106,7 @@ def placements(name: str, fabric: str, seeds: int, known: set[str]) -> Iterator[
             timing = design.time(seed, stop)
             late = timing.late(labels, PERIOD).most_common(LATE)
             yield {
-                **{"design": name, "fabric": fabric, "cycles": cycles, "seed": seed, "mhz": timing.mhz},
+                **{"design": name, "fabric": fabric, "speed": speed, "cycles": cycles, "seed": seed, "mhz": timing.mhz},
                 **{"sites": area["comb_sites"], "dsp": area["dsp"], "block_ram": area["block_ram"]},
                 **{"path": " > ".join(timing.path(labels)), "ends": " > ".join(timing.ends)},
                 "late": ", ".join(f"{part or 'status'} {count}" for part, count in late),
@@ -133,15 +133,19 @@ def kept(row: dict[str, object]) -> None:
 
 def shown(rows: list[dict[str, str]]) -> Table:
     """Medians of all seeds, and time over that of the plain fabric."""
-    table, times = Table("design", "fabric", "cycles", "sites", "MHz", "seeds", "time", "slowest path"), {}
-    for name, fabric in dict.fromkeys((row["design"], row["fabric"]) for row in rows):
-        own = sorted((row for row in rows if (row["design"], row["fabric"]) == (name, fabric)), key=_megahertz)
+    table, times = Table("design", "fabric", "grade", "cycles", "sites", "MHz", "seeds", "time", "slowest path"), {}
+    for name, fabric, speed in dict.fromkeys(map(_kind, rows)):
+        own = sorted((row for row in rows if _kind(row) == (name, fabric, speed)), key=_megahertz)
         middle, clock = own[(len(own) - 1) // 2], median(map(_megahertz, own))
-        times[name, fabric] = int(middle["cycles"]) / clock
-        before = times.get((name, PLAIN))
+        times[name, fabric, speed] = time = int(middle["cycles"]) / clock
+        before = times.get((name, PLAIN, speed))
         cells = middle["cycles"], middle["sites"], f"{clock:.1f}", ", ".join(row["mhz"] for row in own)
-        table.add_row(name, fabric, *cells, f"{times[name, fabric] / before:.2f}" if before else "", middle["path"])
+        table.add_row(name, fabric, speed, *cells, f"{time / before:.2f}" if before else "", middle["path"])
     return table
+
+
+def _kind(row: dict[str, str]) -> tuple[str, str, str]:
+    return row["design"], row["fabric"], row["speed"]
 
 
 def _megahertz(row: dict[str, str]) -> float:
@@ -151,15 +155,16 @@ def _megahertz(row: dict[str, str]) -> float:
 def main() -> None:
     """Place what is asked for, and print all that there is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("designs", nargs="*", metavar="DESIGN", choices=[*DESIGNS, []], default=list(DESIGNS))
+    parser.add_argument("designs", nargs="*", metavar="DESIGN", choices=[*DESIGNS, []], default=[])
     parser.add_argument("--fabric", choices=[PLAIN, FAST], action="append")
+    parser.add_argument("--speed", choices=SPEEDS, default=SPEEDS[0], help="grade of the part")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
-    for name in () if given.show else given.designs:
+    for name in () if given.show else given.designs or DESIGNS:
         for fabric in given.fabric or [PLAIN, FAST]:
-            known = {row["seed"] for row in read() if (row["design"], row["fabric"]) == (name, fabric)}
-            for row in placements(name, fabric, given.seeds, known):
+            known = {row["seed"] for row in read() if _kind(row) == (name, fabric, given.speed)}
+            for row in placements(name, fabric, given.speed, given.seeds, known):
                 kept(row)
     Console(width=200).print(shown(read()))
 

@@ -85,7 +85,8 @@ REFUSED: list[tuple[list[Operator], dict[str, Any], str]] = [
     (one(SDPA, *QKV, None, 0.1, True, shape=Q), {"inputs": heads(Q, Q, Q)},
      "it drops 0.1 of its weights, and only attention that drops none has a lowering"),
     (one(SDPA, *QKV, None, 0.0, True, shape=(1, 2, 4, 16)), {"inputs": heads((1, 2, 4, 16), Q, Q)},
-     "is_causal hides the keys behind a query's own number, all new ones of a cache"),
+     "is_causal of 4 queries and 8 keys hides those behind a query's own number, all new ones of a cache; as many keys "
+     "as queries, or a mask, has a lowering"),
     (one(MARK, *QKV, 0.25, shape=(1, 3, 8, 16)), {"inputs": heads((1, 3, 8, 16), Q, Q)},
      "3 heads of queries can not share 2 heads of keys"),
     (one(MARK, *QKV, 0.25, shape=(1, 4, 8, 16)), {"inputs": heads((1, 4, 8, 16), Q, (1, 4, 8, 16))},

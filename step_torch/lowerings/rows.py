@@ -45,14 +45,14 @@ def total(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = Fals
 def variance(at: Importer, x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> Value:
     """The variance along dimensions."""
     whole, count = _sum(at, x, dim, True, FP32)
-    freedom = count - (1 if correction is None else correction)
-    supported(freedom > 0, f"{count} along it, less a correction of {count - freedom}; above 0 there is a lowering")
+    less = 1 if correction is None else correction
+    supported(count > less, f"{count} along it, and a correction of {less}; more than the correction have a lowering")
     average = with_dtype(whole, whole.stream.map(Scale(1 / count), name=at.name("mean")), FP32)
     (first, second), value = alongside(at, x, average)
     apart = first.map(Sub(out=FP32), second, name=at.name("apart"))
     squares = with_dtype(value, apart.map(Mul(out=FP32), apart, name=at.name("squares")), FP32)
     squared, _ = _sum(at, squares, dim, keepdim, FP32)
-    scale = Scale(1 / freedom)
+    scale = Scale(1 / (count - less))
     return with_dtype(squared, at.rounded(squared.stream.map(scale, name=at.name())), at.dtype)
 
 

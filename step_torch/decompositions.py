@@ -53,7 +53,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.leaky_relu.default: _leaky_relu,
             aten.elu.default: _elu,
             aten.expm1.default: lambda x: ((x.float() * 0.5).tanh() * (x.float().exp() + 1)).to(x.dtype),
-            aten.erfc.default: lambda x: (1 - x.float().erf()).to(x.dtype),
+            aten.erfc.default: _erfc,
             aten.addmm.default: _added_product,
             aten.addbmm.default: lambda x, y, z, *, beta=1, alpha=1: torch.addmm(
                 x, y.transpose(0, 1).flatten(1), z.flatten(0, 1), beta=beta, alpha=alpha
@@ -72,9 +72,9 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             **{op: partial(_of_pairs, function) for op, function in PAIRS.items()},
             aten.mul.Tensor: _product,
             aten.complex.default: lambda x, y: torch.view_as_complex(torch.stack([x, y], -1)),
-            aten.sum.default: _by_floats(_sum),
-            aten.sum.dim_IntList: _by_floats(_sum),
-            aten.cumsum.default: _by_floats(Tensor.cumsum),
+            aten.sum.default: _in_format(_sum),
+            aten.sum.dim_IntList: _in_format(_sum),
+            aten.cumsum.default: _in_format(Tensor.cumsum),
             aten.unfold.default: _unfold,
             aten.diagonal.default: _diagonal,
             aten.pow.Tensor_Tensor: _power,
@@ -94,7 +94,6 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.copy.default: lambda x, source, *_: source.to(x.dtype).expand(x.shape),
             aten.slice_scatter.default: _slice_scatter,
             aten.index_put.default: _index_put,
-            aten.gather.default: _gather,
         }
     )
 
@@ -106,8 +105,15 @@ def _leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
 
 
 def _elu(x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
-    power = (x.float().clamp(max=0) * input_scale).exp()
-    return (x.float().relu() * scale + (power - 1) * (alpha * scale)).to(x.dtype)
+    below = (x.float().clamp(max=0) * input_scale).expm1()
+    return (x.float().relu() * scale + below * (alpha * scale)).to(x.dtype)
+
+
+def _erfc(x: Tensor) -> Tensor:
+    """1 - erf(x), or what gelu knows of the tail, which is too small for a difference."""
+    far = x.float().clamp(1, 20)
+    tail = aten.gelu(far * -(2**0.5)) * -(2**0.5) / far
+    return torch.where(x > 1, tail, 1 - x.float().erf()).to(x.dtype)
 
 
 def _of_pairs(function: Callable[..., Tensor], x: Tensor, *args: Any, **options: Any) -> Any:
@@ -137,14 +143,15 @@ def _added_product(x: Tensor, y: Tensor, z: Tensor, *, beta: float = 1, alpha: f
     return (product if beta == 0 else product + x.float() * beta).to(x.dtype)
 
 
-def _by_floats(function: Callable[..., Tensor]) -> Callable[..., Any]:
-    """``function``, a sum, of truths and integers by FP32; others are no matter of this."""
+def _in_format(function: Callable[..., Tensor]) -> Callable[..., Any]:
+    """``function``, a sum, of what has the format of the result; that by itself is no matter of this."""
 
     def made(x: Tensor, *args: Any, dtype: torch.dtype | None = None, **options: Any) -> Any:
-        kind = dtype or x.dtype
-        if kind.is_complex or (x.is_floating_point() and kind.is_floating_point):
+        kind = dtype or (torch.int64 if x.dtype in (torch.bool, torch.int8, torch.uint8) else x.dtype)
+        if kind.is_complex or x.dtype == kind or (x.is_floating_point() and kind.is_floating_point):
             return NotImplemented
-        return function(x.to(dtype or torch.int64).float(), *args, **options).to(dtype or torch.int64)
+        wide = x.to(kind).float() if x.dtype == torch.bool else x.to(kind)  # FP32 counts as many as there may be
+        return function(wide, *args, **options).to(kind)
 
     return made
 
@@ -179,6 +186,9 @@ def _power(x: Tensor, y: Tensor) -> Tensor:
 def _divided(x: Tensor, y: Any, *, towards_zero: bool = False) -> tuple[Tensor, Tensor]:
     """The integer next to x / y, below it or ``towards_zero``, and what remains, exactly: a quotient of hardware may be
     next to the nearest."""
+    kind = torch.result_type(x, y)
+    if not kind.is_floating_point:
+        return _divided_integers(x.to(kind), y, towards_zero=towards_zero)
     if towards_zero:
         whole, rest = _divided(x.abs(), abs(y))
         return torch.where(x.float() * y < 0, -whole, whole), torch.where(x < 0, -rest, rest)
@@ -193,6 +203,18 @@ def _divided(x: Tensor, y: Any, *, towards_zero: bool = False) -> tuple[Tensor, 
     return torch.where(is_less, whole - 1, whole), torch.where(is_less, rest + y, rest)
 
 
+def _divided_integers(x: Tensor, y: Any, *, towards_zero: bool) -> tuple[Tensor, Tensor]:
+    """The same of integers, of which FP32 does not hold all: what remains behind a quotient in FP32 has another one."""
+    whole, rest = torch.zeros_like(x), x
+    for _ in range(2):
+        more = (rest.float() / y).round().to(x.dtype)
+        whole, rest = whole + more, rest - more * y
+    for sign, of in ((1, y), (-1, x))[: 1 + towards_zero]:
+        is_unlike = rest.float() * of < 0
+        whole, rest = torch.where(is_unlike, whole - sign, whole), torch.where(is_unlike, rest + sign * y, rest)
+    return whole, rest
+
+
 def _divide(x: Tensor, y: Any, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode is None:
         return x / y
@@ -204,8 +226,8 @@ def _remainder(x: Tensor, y: Any, *, towards_zero: bool = False) -> Tensor:
 
 
 def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    below = boundaries <= x[..., None] if right else boundaries < x[..., None]
-    return below.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
+    behind = boundaries > x[..., None] if right else boundaries >= x[..., None]  # NaN is behind all
+    return len(boundaries) - behind.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
 
 
 def _in_order(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, ...]:
@@ -225,14 +247,6 @@ def _slice_scatter(
         return torch.where(is_there.view(shape), source.to(x.dtype).index_select(dim, which), x)
     behind = x.narrow(dim, last, x.shape[dim] - last)
     return torch.cat([each for each in (x.narrow(dim, 0, first), source, behind) if each.numel()], dim)
-
-
-def _gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:
-    """The numbers may be of fewer rows than there are."""
-    others = [each for each in range(x.dim()) if each != dim % x.dim() and x.shape[each] != index.shape[each]]
-    for each in others:
-        x = x.narrow(each, 0, index.shape[each])
-    return x.gather(dim, index) if others else NotImplemented
 
 
 def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Any:

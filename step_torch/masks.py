@@ -51,7 +51,7 @@ class Scores:
         if not is_parameter(self.mask):
             return replace(scores, blind=self.mask is not None)
         added = _added(self.mask.data)
-        hidden, last = added <= NEVER, int((added > NEVER).reshape(-1, added.shape[-1])[-1].sum())
+        hidden, last = added <= NEVER, int((added > NEVER).reshape(-1, added.shape[-1])[-1].sum()) or None
         for causal, most in ((False, None), (True, None), (True, last)):
             if not added[~hidden].any() and (hidden == _hidden(rows, keys, causal=causal, window=most)).all():
                 windows = [each for each in (window, most) if each is not None]

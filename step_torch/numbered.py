@@ -6,11 +6,11 @@ A scalar is picked by comparing the number of every column with its own, and by 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 from step import BOOL, FP32, INT32, UINT32, Stream, Tile
-from step.functions import Add, Cast, Compare, ExpertTiles, Max, RetileStreamify, RowSum, Where
+from step.functions import Add, Cast, Clamp, Compare, ExpertTiles, Max, RetileStreamify, RowSum, Where
 from step.language.function import AccumFunction
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes, whole
 from step_torch.lowerings.elementwise import renamed, restricted
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from step_torch.importing import Importer
 
 WHY = "scalars are looked at one by one"
+
+_LARGEST = 2.0**128 - 2.0**104
+"""The largest number of FP32, which counts as infinity does: BF16 has it not."""
 
 
 def rows(at: Importer, table: Any, numbers: Any) -> Value:
@@ -103,7 +106,7 @@ def scattered(at: Importer, x: Value, index: Value, source: Value | float, *, ad
 class Ordered:
     """The first ``count`` scalars in order of every row of ``x``, a tile of whole rows; of equal ones the first.
 
-    The place of each is the number of those before it.
+    The place of each is the number of those before it. NaN is larger than all others, as in torch.
     """
 
     x: Value
@@ -130,6 +133,11 @@ class Ordered:
         """Which column of a row comes at each place."""
         if self._hits is None:
             x, size, graph = self.x.stream, self.x.layout.tile[1], at.graph
+            if x.element.tiles[0].dtype is not INT32:
+                is_number = x.map(Compare("=="), x, name=at.name("is_number"))
+                behind = graph.constant(inf, dtype=FP32, reference=x, name=at.name("behind_all"))
+                finite = x.map(Clamp(-inf, _LARGEST, out=FP32), name=at.name("finite"))
+                x = is_number.map(Where(), finite, behind, name=at.name("in_order"))
             other, own = x.flat_map(RetileStreamify(1, "col", rank=1), name=at.name("other")), x.repeat(size)
             relations = (">", ">=") if self.largest else ("<", "<=")
             over, equal = (other.map(Compare(each), own, name=at.name("over")) for each in relations)

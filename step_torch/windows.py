@@ -59,6 +59,8 @@ def under(at: Importer, x: Value, windows: Sequence[PixelWindow], fill: float = 
     Rows of a tile are neighbouring windows. Dimensions are those of the result, without the pixels of a window.
     """
     extents, counts = sizes(x.dims)[2:], at.meta.shape[2:]
+    is_batch = len(extents) == len(windows)
+    supported(is_batch, "an image without a batch; [batch, channels, *space] has a lowering: x.unsqueeze(0)")
     rows = fitting(counts[-1], at.tiling.most_rows)
     seen_at_all = *counts[:-1], -(-counts[-1] // rows) * rows
     places = [each.places(*pair) for each, pair in zip(windows, zip(extents, seen_at_all, strict=True), strict=True)]

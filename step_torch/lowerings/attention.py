@@ -79,7 +79,10 @@ def scaled_dot_product_attention(
             in_shape(at, each, (*sizes(each.dims)[:1], 1, *sizes(each.dims)[1:])) for each in (query, key, value)
         )
     if is_causal and (isinstance(key, Cached) or isinstance(value, Cached) or rows != keys):
-        raise Unsupported("is_causal hides the keys behind a query's own number, all new ones of a cache")
+        raise Unsupported(
+            f"is_causal of {rows} queries and {keys} keys hides those behind a query's own number, all new ones of a "
+            "cache; as many keys as queries, or a mask, has a lowering"
+        )
     made = attention(at, query, key, value, 1 / sqrt(size) if scale is None else scale, mask, None, is_causal)
     return in_shape(at, made, at.meta.shape)
 

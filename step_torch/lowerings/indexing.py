@@ -56,7 +56,9 @@ def index(at: Importer, x: Any, indices: list[Any]) -> Any:
 
 @lowers("aten.gather.default")
 def gather(at: Importer, x: Any, dim: int, index: Any) -> Value:
-    """Scalars by numbers of a dimension."""
+    """Scalars by numbers of a dimension, which may be of fewer rows than there are."""
+    for each, extent in enumerate(sizes(index.dims)):
+        x = x if each == dim % len(x.dims) else chosen(at, x, each, range(extent))
     value, back = along(at, x, dim)
     return back(numbered.gathered(at, value, along(at, index, dim)[0]))
 

@@ -23,7 +23,7 @@ from step_torch.views import in_shape
 
 @lowers("aten.slice.Tensor")
 def cut(at: Importer, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    """Some of a dimension."""
+    """Some of a dimension; columns of BF16 by a product, where a NaN or infinity of a row makes others NaN."""
     return chosen(at, x, dim, range(*slice(start, end, step).indices(sizes(x.dims)[dim])))
 
 

@@ -18,6 +18,7 @@ from step_torch.layouts import Value, sizes
 from step_torch.lowerings.elementwise import alongside, constant, kept
 from step_torch.pieces import in_blocks, merged
 from step_torch.registry import lowers
+from step_torch.sources import supported
 from step_torch.views import in_shape
 
 WHY = "a row is looked at as a whole"
@@ -44,12 +45,14 @@ def total(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = Fals
 def variance(at: Importer, x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> Value:
     """The variance along dimensions."""
     whole, count = _sum(at, x, dim, True, FP32)
+    less = 1 if correction is None else correction
+    supported(count > less, f"{count} along it, and a correction of {less}; more than the correction have a lowering")
     average = with_dtype(whole, whole.stream.map(Scale(1 / count), name=at.name("mean")), FP32)
     (first, second), value = alongside(at, x, average)
     apart = first.map(Sub(out=FP32), second, name=at.name("apart"))
     squares = with_dtype(value, apart.map(Mul(out=FP32), apart, name=at.name("squares")), FP32)
     squared, _ = _sum(at, squares, dim, keepdim, FP32)
-    scale = Scale(1 / (count - (1 if correction is None else correction)))
+    scale = Scale(1 / (count - less))
     return with_dtype(squared, at.rounded(squared.stream.map(scale, name=at.name())), at.dtype)
 
 
@@ -99,7 +102,7 @@ def so_far(at: Importer, x: Any, dim: int) -> Value:
     value, _ = in_blocks(at, value, axis, 1)
     loops = sorted(value.layout.loops, key=lambda part: part.axis == axis)
     value = at.joiner.reordered(value, loops, "sums go along one loop")
-    function = Mul(out=FP32) if "prod" in at.node.op else Add(out=FP32)
+    function = (Mul if "prod" in at.node.op else Add)(out=_exact(at.dtype))
     made = value.stream.scan(function, name=at.name("so_far"))
     return with_dtype(value, at.rounded(made), at.dtype)
 
@@ -150,23 +153,29 @@ def reduced(
     in_rows = places == {count - 1} and row is not None
     value = at.whole_rows(x, WHY, ragged=True) if in_rows else at.value(x)
     gone = {axis for place in places for axis in value.dims[place]}
+    wide = _exact(out)
     columns, rows = (part is not None and part.axis in gone for part in (value.layout.columns, value.layout.rows))
     if columns and row is None:
         value = at.joiner.columns(value, 1, why)
     folded = rows or any(part.axis in gone for part in value.layout.loops)
     if columns:
-        stream = value.stream if row is None else value.stream.map(row(FP32 if folded else out), name=at.name("row"))
+        stream = value.stream if row is None else value.stream.map(row(wide if folded else out), name=at.name("row"))
         value = replace(value, stream=stream, layout=replace(value.layout, columns=None))
     if rows:
         value = at.joiner.row_by_row(value, why)
     inner = [part for part in value.layout.loops if part.axis in gone]
     outer = tuple(part for part in value.layout.loops if part.axis not in gone)
     value = at.joiner.reordered(value, (*outer, *inner), why)
-    stream = value.stream.accum(fold(FP32), rank=len(inner), name=at.name("all")) if inner else value.stream
+    stream = value.stream.accum(fold(wide), rank=len(inner), name=at.name("all")) if inner else value.stream
     if inner and out is BF16:
         stream = at.rounded(stream)
     left = [() if place in places else axes for place, axes in enumerate(value.dims) if keep or place not in places]
     return Value(stream, tuple(left), replace(value.layout, loops=outer), out)
+
+
+def _exact(out: DType) -> DType:
+    """The format in which many become one of ``out``."""
+    return INT32 if out is INT32 else FP32
 
 
 def _sum(at: Importer, x: Any, dims: Sequence[int] | None, keep: bool, out: DType) -> tuple[Value, int]:

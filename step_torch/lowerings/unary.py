@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import inf, log
+from math import inf, isfinite, log
 from typing import Any, Literal
 
 import numpy as np
@@ -67,7 +67,10 @@ def clamp(at: Importer, x: Any, low: Any = None, high: Any = None) -> Any:
 
 @lowers("aten.pow.Tensor_Scalar")
 def power(at: Importer, x: Any, exponent: float) -> Any:
-    """x to any power: an integer one by products, a root, or e^(exponent ln(x))."""
+    """x to any power: an integer one by products, a root, or e^(exponent ln(x)), where -inf gives NaN."""
+    supported(isfinite(exponent), f"the exponent is {exponent}; a finite one has a lowering")
+    if exponent == 0:  # of NaN, too
+        return at.constant(np.ones(at.meta.shape))
     if exponent in _POWERS:
         return applied(at, x, _POWERS[exponent])
     if exponent != int(exponent):
@@ -78,7 +81,7 @@ def power(at: Importer, x: Any, exponent: float) -> Any:
     return with_dtype(value, stream, at.dtype)
 
 
-_POWERS: Mapping[float, Link] = {0: partial(functions.Clamp, 1, 1), 0.5: functions.Sqrt, -0.5: functions.Rsqrt}
+_POWERS: Mapping[float, Link] = {0.5: functions.Sqrt, -0.5: functions.Rsqrt}
 
 
 def _product(at: Importer, x: Stream, count: int, out: DType) -> Stream:
@@ -92,7 +95,9 @@ def _product(at: Importer, x: Stream, count: int, out: DType) -> Stream:
 @lowers("aten.pow.Scalar")
 def exponential_to(at: Importer, base: float, x: Any) -> Any:
     """A positive number to the power of x."""
-    supported(base > 0, f"the base is {base}; those above 0 have a lowering")
+    supported(0 < base < inf, f"the base is {base}; finite ones above 0 have a lowering")
+    if base == 1:  # of NaN and infinity, too
+        return at.constant(np.ones(at.meta.shape))
     return applied(at, x, partial(functions.Scale, log(base)), functions.Exp)
 
 

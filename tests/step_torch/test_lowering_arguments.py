@@ -71,8 +71,14 @@ WEIGHTS = {
 }  # fmt: skip
 
 REFUSED: list[tuple[list[Operator], dict[str, Any], str]] = [
-    (one("aten.pow.Scalar", -2, X), {}, "the base is -2; those above 0 have a lowering"),
+    (one("aten.pow.Scalar", -2, X), {}, "the base is -2; finite ones above 0 have a lowering"),
     (one("aten.bitwise_and.Tensor", X, X), {}, "it goes over the bits of bfloat16; those of bool have a lowering"),
+    (one("aten.pow.Tensor_Scalar", X, float("inf")), {}, "the exponent is inf; a finite one has a lowering"),
+    (one("aten.pow.Scalar", float("inf"), X), {}, "the base is inf; finite ones above 0 have a lowering"),
+    (one("aten.var.correction", X, [1], correction=16, shape=(8,)), {},
+     "16 along it, and a correction of 16; more than the correction have a lowering"),
+    (one("aten.avg_pool2d.default", Name("i"), [2, 2], shape=(4, 2, 2)), {"inputs": {"i": bf16(4, 4, 4)}},
+     "an image without a batch; [batch, channels, *space] has a lowering: x.unsqueeze(0)"),
     (one("aten._to_copy.default", W, result="float16", dtype=Format("float16")), {},
      "its result is float16, and streams have bfloat16, float32, bool, int64, int32"),
     (one("aten.layer_norm.default", X, [16], None, None, 1e-5, True, 3), {},
@@ -85,7 +91,8 @@ REFUSED: list[tuple[list[Operator], dict[str, Any], str]] = [
     (one(SDPA, *QKV, None, 0.1, True, shape=Q), {"inputs": heads(Q, Q, Q)},
      "it drops 0.1 of its weights, and only attention that drops none has a lowering"),
     (one(SDPA, *QKV, None, 0.0, True, shape=(1, 2, 4, 16)), {"inputs": heads((1, 2, 4, 16), Q, Q)},
-     "is_causal hides the keys behind a query's own number, all new ones of a cache"),
+     "is_causal of 4 queries and 8 keys hides those behind a query's own number, all new ones of a cache; as many keys "
+     "as queries, or a mask, has a lowering"),
     (one(MARK, *QKV, 0.25, shape=(1, 3, 8, 16)), {"inputs": heads((1, 3, 8, 16), Q, Q)},
      "3 heads of queries can not share 2 heads of keys"),
     (one(MARK, *QKV, 0.25, shape=(1, 4, 8, 16)), {"inputs": heads((1, 4, 8, 16), Q, (1, 4, 8, 16))},

@@ -48,15 +48,16 @@ CASES = {
     )
 }
 CASES |= {
-    name: f"""(* rom_style = "block" *) reg [35:0] words[511:0]; integer n;
-        reg [1:0] at; reg [35:0] q; reg [8:0] r; assign also = {also};
+    name: f"""(* rom_style = "block" *) reg [{bits - 1}:0] words[511:0]; integer n;
+        reg [1:0] at; reg [{bits - 1}:0] q; reg [8:0] r; assign also = {also};
         initial for (n = 0; n < 512; n = n + 1) words[n] = n * 36'h123456789;
         always @(posedge clk) begin q <= words[{{a, b[2:0]}}]; at <= b[4:3]; {reading}; p <= r ^ (r >> 4); end"""
-    for name, reading, also in (
-        ("chosen_word", "r <= q[9 * at +: 9]", "0"),
-        ("chosen_word_read_twice", "r <= q[9 * at +: 9]", "q"),
-        ("chosen_or_ones", "r <= at == 0 ? 511 : q[9 * at +: 9]", "0"),
-        ("enabled_choice", "if (on) r <= q[9 * at +: 9]", "0"),
+    for name, bits, reading, also in (
+        ("chosen_word", 36, "r <= q[9 * at +: 9]", "0"),
+        ("chosen_half", 18, "r <= q[9 * at[0] +: 9]", "0"),
+        ("chosen_word_read_twice", 36, "r <= q[9 * at +: 9]", "q"),
+        ("chosen_or_ones", 36, "r <= at == 0 ? 511 : q[9 * at +: 9]", "0"),
+        ("enabled_choice", 36, "if (on) r <= q[9 * at +: 9]", "0"),
     )
 }
 FOUND = {
@@ -77,6 +78,7 @@ FOUND = {
     "word_read_twice": ("", 45),
     "cleared_word": ("", 45),
     "chosen_word": ("AB", 24),
+    "chosen_half": ("A", 21),
     "chosen_word_read_twice": ("", 31),
     "chosen_or_ones": ("", 31),
     "enabled_choice": ("", 31),

@@ -27,7 +27,7 @@ class Source(NamedTuple):
 def move_before_choices(module: Cell) -> None:
     """Move those of a ``module`` of Yosys' JSON that alone, with others of one clock, read all words of a port."""
     choices = _Choices(module)
-    for clock in {port.clock for port in choices.ports}:
+    for clock in dict.fromkeys(port.clock for port in choices.ports):
         choices.move(Control(clock, "1"))
 
 
@@ -99,6 +99,7 @@ class _Choices(Registers):
         for name, sources in found.items():
             register = self.cells.pop(name)
             wires = register["connections"]
+            del self.by_input[wires["DI"][0]]
             self.makers[wires["DI"][0]]["connections"]["Z"] = wires["Q"]
             for net, cell, port in sources:
                 if net not in early:

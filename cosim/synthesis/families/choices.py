@@ -37,11 +37,13 @@ class _Choices(Registers):
     def __init__(self, module: Cell) -> None:
         super().__init__(module)
         self.makers = {cell["connections"]["Z"][0]: cell for kind in CHOICES for cell in self.cells_of(kind)}
-        self.ports = [port for cell in self.cells_of("DP16KD") for port in self.word_ports(cell)]
+        ports = (port for cell in self.cells_of("DP16KD") for port in self.word_ports(cell))
+        self.ports = [port for port in ports if any(self.readers[bit] for bit in port.nets.values())]
 
     def move(self, control: Control) -> None:
         """Move the registers with this ``control`` before choices, until those that are left read all words alone."""
-        found = {name: self.sources(bit) for bit, name in self.by_input.items() if self.control(name) == control}
+        inputs = {name: bit for bit, name in self.by_input.items() if self.control(name) == control}
+        found = {name: self.sources(bit) for name, bit in inputs.items() if not self._at_power_on(bit)}
         ports = [port for port in self.ports if port.clock == control.clock]
         words = {bit for port in self.ports for bit in port.nets.values()}
         before = None
@@ -51,13 +53,10 @@ class _Choices(Registers):
             early = {bit for port in ports for bit in port.nets.values()}
             nets = {name: {source.net for source in sources} for name, sources in found.items()}
             found = {
-                name: sources
-                for name, sources in found.items()
-                if nets[name] & early and nets[name] & words <= early and not self._at_power_on(self._input(name))
+                name: sources for name, sources in found.items() if nets[name] & early and nets[name] & words <= early
             }
         for port in ports:
-            if any(self.readers[bit] for bit in port.nets.values()):
-                port.hold(control.enable)
+            port.hold(control.enable)
         self._replace(found, early)
 
     def sources(self, net: Bit) -> list[Source]:
@@ -73,10 +72,6 @@ class _Choices(Registers):
         """Ports and nets of the choice that makes ``net``, if nothing else reads this, and there is something to it."""
         inputs = list(inputs_of(self.makers[net])) if net in self.makers and self.readers[net] == 1 else []
         return inputs if any(isinstance(bit, int) for _, bit in inputs) else []
-
-    def _input(self, name: str) -> Bit:
-        bit: Bit = self.cells[name]["connections"]["DI"][0]
-        return bit
 
     def _at_power_on(self, net: Bit) -> bool:
         """What ``net`` is if all that it is chosen from are 0."""

@@ -150,7 +150,7 @@ def _in_format(function: Callable[..., Tensor]) -> Callable[..., Any]:
         kind = dtype or (torch.int64 if x.dtype in (torch.bool, torch.int8, torch.uint8) else x.dtype)
         if kind.is_complex or x.dtype == kind or (x.is_floating_point() and kind.is_floating_point):
             return NotImplemented
-        wide = x.to(kind).float() if x.dtype == torch.bool else x.to(kind)  # FP32 counts as many as there may be
+        wide = x.to(kind).float() if x.dtype == torch.bool else x.to(kind)  # exact below 2^24 of them
         return function(wide, *args, **options).to(kind)
 
     return made

@@ -133,7 +133,7 @@ class Ordered:
         """Which column of a row comes at each place."""
         if self._hits is None:
             x, size, graph = self.x.stream, self.x.layout.tile[1], at.graph
-            if x.element.tiles[0].dtype is not INT32:
+            if x.element.tiles[0].dtype.is_float:
                 is_number = x.map(Compare("=="), x, name=at.name("is_number"))
                 behind = graph.constant(inf, dtype=FP32, reference=x, name=at.name("behind_all"))
                 finite = x.map(Clamp(-inf, _LARGEST, out=FP32), name=at.name("finite"))

@@ -143,13 +143,14 @@ def _delta(
     query: Tensor, key: Tensor, value: Tensor, g: Tensor, beta: Tensor, initial_state: Tensor | None = None,
     output_final_state: bool = False, use_qk_l2norm_in_kernel: bool = False, **_: Any,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """The gated delta rule, whose decay is e^g."""
+    """The gated delta rule, whose decay is e^g: one of a head, or of each of its keys."""
     query, key = (_wide(each) for each in (query, key))
     if use_qk_l2norm_in_kernel:
         query, key = (each * torch.rsqrt((each * each).sum(-1, keepdim=True) + 1e-6) for each in (query, key))
     query, key = (_shared(each, value.shape[2]) for each in (query * query.shape[-1] ** -0.5, key))
     state = None if initial_state is None else initial_state.mT
-    state, y = recurrence(torch.exp(_wide(g))[..., None, None], key, value, query, beta[..., None], state)
+    decay = torch.exp(_wide(g if g.ndim == key.ndim else g[..., None]))[..., None, :]
+    state, y = recurrence(decay, key, value, query, beta[..., None], state)
     return y.to(value.dtype), state.mT if output_final_state else None
 
 
@@ -243,6 +244,8 @@ FORMS: dict[str, Callable[..., Any]] = {
     "causal_conv1d_update": _step_of_convolution,
     "torch_chunk_gated_delta_rule": _delta,
     "torch_recurrent_gated_delta_rule": _delta,
+    "chunk_kimi_delta_attention": _delta,
+    "recurrent_kimi_delta_attention": _delta,
     "rwkv_linear_attention": _weighted,
 }
 """Functions of transformers, by their names in the files of models, as loops."""

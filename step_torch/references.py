@@ -62,7 +62,9 @@ def in_float64(module: nn.Module) -> Any:
 
 
 def _exactly(exact: nn.Module, args: tuple[Tensor, ...]) -> list[Tensor]:
-    """The results of the module in float64."""
+    """The results of the module in float64, in which it makes its own numbers, too."""
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
     try:
         return results_of(exact(*args))
     except RuntimeError as error:
@@ -70,6 +72,8 @@ def _exactly(exact: nn.Module, args: tuple[Tensor, ...]) -> list[Tensor]:
             f"the module does not run in float64, which results are compared with: {str(error).splitlines()[0]}; where "
             "it casts, let that be to the format of a parameter, as x.to(weight.dtype)"
         ) from None
+    finally:
+        torch.set_default_dtype(default)
 
 
 def results_of(result: Any) -> list[Any]:

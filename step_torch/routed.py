@@ -19,9 +19,10 @@ EXPERTS: dict[str, tuple[bool, str]] = {
 
 ACTIVATIONS = {
     "SiLU": "silu", "SiLUActivation": "silu", "GELU": "gelu", "GELUActivation": "gelu", "GELUTanh": "gelu_tanh",
-    "PytorchGELUTanh": "gelu_tanh", "NewGELUActivation": "gelu_tanh", "ReLU": "relu",
+    "PytorchGELUTanh": "gelu_tanh", "NewGELUActivation": "gelu_tanh", "ReLU": "relu", "silu": "silu", "gelu": "gelu",
+    "relu": "relu", "ReLUSquaredActivation": "relu_squared",
 }  # fmt: skip
-"""Names of activations, by their classes."""
+"""Names of activations, by those of their classes, or of functions."""
 
 Refused = Callable[[str], InputError]
 """Makes an error of why something is refused."""
@@ -48,8 +49,9 @@ def experts(
     ``x``: rows [rows, hidden]; row i goes to the experts ``index[i]``, whose results count with ``weight[i]``.
     ``gate_up``: [experts, 2 * inner, hidden], first what belongs to gate, or one after the other if ``interleaved``;
     [experts, inner, hidden] where nothing is gated. ``down``: [experts, hidden, inner]. Both have their last two axes
-    changed if ``transposed``. ``activation``: silu, gelu, gelu_tanh or relu, or clamped_silu, that of GPT-OSS. With
-    scales [experts, columns, groups] weights are integers of so many ``bits``: see `step_torch.quantized`.
+    changed if ``transposed``. ``activation``: silu, gelu, gelu_tanh, relu or relu_squared, or clamped_silu, that of
+    GPT-OSS. With scales [experts, columns, groups] weights are integers of so many ``bits``: see
+    `step_torch.quantized`.
     """
     result = torch.zeros_like(x)
     inner = down.shape[1] if transposed else down.shape[2] * 8 // (8 if down_scales is None else bits)
@@ -84,7 +86,7 @@ def _activated(activation: str, gate: Tensor | None, up: Tensor) -> Tensor:
         return gate * torch.sigmoid(1.702 * gate) * (up.clamp(-7.0, 7.0) + 1)
     function: Callable[[Tensor], Tensor] = {
         "silu": nn.functional.silu, "gelu": nn.functional.gelu, "relu": nn.functional.relu,
-        "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"),
+        "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"), "relu_squared": lambda y: y.relu().square(),
     }[activation]  # fmt: skip
     return function(up) if gate is None else function(gate) * up
 
@@ -101,7 +103,7 @@ def experts_of(module: Any, refused: Refused) -> tuple[Any, ...]:
         clamped = (getattr(module, "alpha", None), getattr(module, "limit", None)) == (1.702, 7.0)
         activation = "clamped_silu" if clamped else ""
     if not activation:
-        name = type(getattr(module, "act_fn", None)).__name__
+        name = _name_of(getattr(module, "act_fn", None))
         known = ", ".join(dict.fromkeys([*ACTIVATIONS.values(), "clamped_silu"]))
         raise refused(f"have the activation {name} or a gate of their own: {known} have a lowering")
     up, bias = ("gate_up_proj" if gated else "up_proj"), getattr(module, "has_bias", False)
@@ -114,8 +116,13 @@ def experts_of(module: Any, refused: Refused) -> tuple[Any, ...]:
 
 def _activation_of(function: Any) -> str:
     """The name of an activation of transformers; empty for one that experts do not have."""
-    known = ACTIVATIONS.get(type(function).__name__, "")
+    known = ACTIVATIONS.get(_name_of(function), "")
     return "gelu_tanh" if known == "gelu" and getattr(function, "approximate", "") == "tanh" else known
+
+
+def _name_of(function: Any) -> str:
+    """The name of a function, or of the class of a module."""
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 class QuantizedExperts(nn.Module):

@@ -53,9 +53,10 @@ PAIR = {
 }  # fmt: skip
 IMAGE = {"image_size": 32, "patch_size": 8}
 SCANNED = {"state_size": 8, "num_heads": 8, "head_dim": 8, "n_groups": 1, "chunk_size": 8}
+ALTERNATING = ["linear_attention", "full_attention"]
 LINEAR = {
     "linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_key_head_dim": 8, "linear_value_head_dim": 8,
-    "layer_types": ["linear_attention", "full_attention"],
+    "layer_types": ALTERNATING,
 }  # fmt: skip
 HEADS = {"mamba_d_head": 8, "mamba_headdim": 8, "mamba_d_state": 8, "mamba_chunk_size": 8, "chunk_size": 8}
 WINDOW = {"sliding_window": 8}
@@ -85,7 +86,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     **{name: {**GROUPED, **WINDOW} for name in ("mistral", "gemma2", "gemma3_text", "cohere2", "ministral", "exaone4")},
     "olmo3": {**GROUPED, **WINDOW},
     **{name: {**GROUPED, **ROUTED} for name in (
-        "mixtral", "qwen2_moe", "qwen3_moe", "phimoe", "granitemoe", "gpt_oss", "llama4_text",
+        "mixtral", "qwen2_moe", "qwen3_moe", "phimoe", "granitemoe", "gpt_oss", "llama4_text", "minimax_m2",
     )},
     "olmoe": {**ROUTED, "num_key_value_heads": 2, "head_dim": 8},
     "qwen3_next": {**GROUPED, **ROUTED, **LINEAR},
@@ -96,6 +97,12 @@ DECODERS: dict[str, dict[str, Any]] = {
     "bamba": {**GROUPED, **HEADS, "mamba_n_heads": 8, "attn_layer_indices": [1]},
     "zamba2": {**HEADS, "n_mamba_heads": 8, "layers_block_type": ["linear_attention", "hybrid"]},
     "qwen3_5_text": {**GROUPED, **LINEAR},
+    "kimi_linear": {**ROUTED, **LATENT, "linear_head_dim": 8, "linear_num_heads": 4, "layer_types": ALTERNATING},
+    "gemma4_text": {**GROUPED, **WINDOW, "hidden_size_per_layer_input": 0},
+    "nemotron_h": {**GROUPED, **ROUTED, "layers_block_type": ["moe", "attention"], "n_group": 1, "topk_group": 1,
+                   "moe_shared_expert_intermediate_size": 32},
+    "lfm2_moe": {**GROUPED, **ROUTED, "num_dense_layers": 0, "layer_types": ["conv", "full_attention"]},
+    "xglm": {"d_model": 32, "ffn_dim": 64, "num_layers": 2, "attention_heads": 4},
     "lfm2": {**GROUPED, "head_dim": 8, "layer_types": ["conv", "full_attention"]},
     "jamba": {**GROUPED, **ROUTED, "attn_layer_period": 2, "attn_layer_offset": 1},
     "dbrx": {"d_model": 32, "n_heads": 4, "n_layers": 2, "ffn_config": {"ffn_hidden_size": 32, "moe_num_experts": 4,

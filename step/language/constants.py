@@ -66,19 +66,22 @@ def constant_rows(value: Any, dtype: DType) -> tuple[tuple[float, ...], ...]:
     if not dtype.is_float:
         least, most = (0, 1) if dtype is BOOL else (np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max)
         numbers = f"integers from {least} to {most}"
-    refused = TypeMismatch(f"a constant of {dtype} must be {numbers}, not {shown(value)}")
+
+    def refused() -> TypeMismatch:
+        return TypeMismatch(f"a constant of {dtype} must be {numbers}, not {shown(value)}")
+
     try:
         given = np.atleast_2d(np.asarray(value))
     except ValueError:  # rows of different lengths
-        raise refused from None
+        raise refused() from None
     kinds = "biu" if dtype is BOOL else "iuf"
     if given.ndim != 2 or not given.size or (given.dtype.kind not in kinds and given.dtype not in OF_ML_DTYPES):
-        raise refused
+        raise refused()
     with numerics.quiet():
         tile = given.astype(dtype.numpy)
     before, after = given.astype(np.float64), tile.astype(np.float64)
     lost = (np.isfinite(after) != np.isfinite(before)) | (np.isnan(after) != np.isnan(before))
     if lost.any() or not (dtype.is_float or (tile == given).all()):
-        raise refused
+        raise refused()
     exact = tile if dtype.is_float else tile.astype(int)
     return tuple(tuple(row) for row in exact.astype(np.float64 if dtype.is_float else int).tolist())

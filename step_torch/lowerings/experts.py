@@ -53,8 +53,11 @@ from step_torch.sources import KEPT, Stored, Unsupported, supported
 CLAMPED = "clamped_silu"
 """gate * sigmoid(1.702 gate) * (up + 1), with gate up to 7 and up within -7 to 7, as GPT-OSS has it."""
 
+SQUARED = "relu_squared"
+
 ACTIVATIONS: Mapping[str, Callable[..., MapFunction]] = {
-    "silu": Silu, "gelu": Gelu, "gelu_tanh": partial(Gelu, approximate="tanh"), "relu": Relu, CLAMPED: Silu,
+    "silu": Silu, "gelu": Gelu, "gelu_tanh": partial(Gelu, approximate="tanh"), "relu": Relu, SQUARED: Relu,
+    CLAMPED: Silu,
 }  # fmt: skip
 """What experts do with what their gate gives, by the names that the mark has for it."""
 
@@ -237,13 +240,15 @@ def _result(
 
 def _activated(up: Stream, gate: Stream | None, activation: str, prefix: str) -> Stream:
     """The hidden state, in BF16."""
-    function, name = ACTIVATIONS[activation](), f"{prefix}activation"
-    if gate is None:
-        return up.map(function, name=name).map(Cast(BF16), name=f"{prefix}state")
-    if activation == CLAMPED:
+    if activation == CLAMPED and gate is not None:
         one = up.graph.constant(1.0, dtype=FP32, reference=up, name=f"{prefix}one")
         gate = gate.map(Clamp(-inf, 7.0), name=f"{prefix}gate_below").map(Scale(1.702), name=f"{prefix}scaled")
         up = up.map(Clamp(-7.0, 7.0), name=f"{prefix}up_within").map(Add(), one, name=f"{prefix}up_and_one")
-        glu = gate.map(function, name=name).map(Scale(1 / 1.702), name=f"{prefix}glu")
-        return up.map(Mul(out=BF16), glu, name=f"{prefix}gated")
-    return gate.map(function, name=name).map(Mul(out=BF16), up, name=f"{prefix}gated")
+    found = (up if gate is None else gate).map(ACTIVATIONS[activation](), name=f"{prefix}activation")
+    if activation == SQUARED:
+        found = found.map(Mul(), found, name=f"{prefix}squared")
+    if gate is None:
+        return found.map(Cast(BF16), name=f"{prefix}state")
+    if activation == CLAMPED:
+        found = found.map(Scale(1 / 1.702), name=f"{prefix}glu")
+    return found.map(Mul(out=BF16), up, name=f"{prefix}gated")

@@ -36,7 +36,7 @@ SIZES = {
 }  # fmt: skip
 DECODER = {**SIZES, "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 64}
 ROUTED = {**DECODER, "intermediate_size": 32, "num_local_experts": 4, "num_experts_per_tok": 2}
-HAVE = "silu, gelu, gelu_tanh, relu, clamped_silu have a lowering"
+HAVE = "silu, gelu, gelu_tanh, relu, relu_squared, clamped_silu have a lowering"
 
 
 def rows(*shape: int) -> Tensor:
@@ -227,6 +227,11 @@ def off(path: Path) -> float:
 
 T5 = {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4}
 CTRL = {"vocab_size": 64, "n_embd": 32, "dff": 64, "n_layer": 1, "n_head": 4}
+NEMOTRON_H = {
+    **ROUTED, "layers_block_type": ["moe"], "moe_intermediate_size": 32, "moe_shared_expert_intermediate_size": 32,
+    "n_routed_experts": 4, "n_group": 1, "topk_group": 1,
+}  # fmt: skip
+LFM2 = {**ROUTED, "num_experts": 4, "num_dense_layers": 0, "layer_types": ["conv"]}
 CAPPED = {**GEMMA, "attn_logit_softcapping": 2.0}
 TAKEN: dict[str, Callable[[], Capture]] = {
     "a single row of an encoder": lambda: encoder("Bert", "BertSelfAttention", 1, 1, 32, **SIZES),
@@ -241,6 +246,13 @@ TAKEN: dict[str, Callable[[], Capture]] = {
     "eager without a mask": lambda: of(First(eager(), attention_mask=None), rows(1, 16, 32)),
     "swish": lambda: block(hidden_act="swish"),
     "gelu": lambda: block(hidden_act="gelu"),
+    "squared relu": lambda: block(hidden_act="relu2"),
+    "squared relu without a gate": lambda: of(
+        First(part(small("NemotronH", **NEMOTRON_H), "NemotronHMoE")), rows(1, 16, 32)
+    ),
+    "an activation that is a function": lambda: of(
+        First(part(small("Lfm2Moe", **LFM2), "Lfm2MoeSparseMoeBlock")), rows(1, 16, 32)
+    ),
     "weights softmax behind the choice": lambda: of(
         First(part(small("GraniteMoe", **ROUTED), "GraniteMoeMoE")), rows(1, 16, 32)
     ),

@@ -69,7 +69,7 @@ def test_interpreter_and_fast_model_agree(tmp_path: Path) -> None:
 @cases(
     ({"group": 24}, "groups of 24 do not divide the 32 inputs of 'block.experts': group=32 does"),
     ({"group": 32, "act": torch.nn.Tanh()}, "experts of 'block.experts' have the activation Tanh or a gate of their "
-     "own: silu, gelu, gelu_tanh, relu, clamped_silu have a lowering"),
+     "own: silu, gelu, gelu_tanh, relu, relu_squared, clamped_silu have a lowering"),
 )  # fmt: skip
 def test_what_can_not_be_quantised(options: dict[str, Any], complaint: str) -> None:
     made = block("Mixtral")

@@ -69,7 +69,8 @@ class Layers(nn.Module):
         driver = copy.copy(body)
         driver._modules = {}
         for each, module in body._modules.items():
-            driver.__dict__[each] = _Delegate(module, partial(_beside, x))
+            is_list = isinstance(module, nn.ModuleList)
+            driver.__dict__[each] = module if is_list else _Delegate(module, partial(_beside, x))
         driver.__dict__[name] = [
             _Delegate(each, partial(_step, None if number else x, number + 1 == len(self.layers)))
             for number, each in enumerate(self.layers)

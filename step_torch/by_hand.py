@@ -47,8 +47,8 @@ def _mark(program: ExportedProgram, softmax: fx.Node) -> None:
     known = constants_of(program)
     *_, product = _behind(softmax.args[0], _LINEAR, known)
     *_, weights = _ahead(softmax)
-    weighed = next(iter(weights.users))
-    if not all(each.target is _ATEN.bmm.default for each in (product, weighed)):
+    weighed = next(iter(weights.users), None)
+    if weighed is None or not all(each.target is _ATEN.bmm.default for each in (product, weighed)):
         return
     *_, key = _behind(product.args[1], SAME, known)
     *_, value = _behind(weighed.args[1], SAME, known)

@@ -166,6 +166,8 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
         columns = [lead.layout.columns, *(each.layout.columns for each in others if isinstance(each, Value))]
         widest = max(each.count for each in columns if each is not None and each.axis == lead.layout.columns.axis)
         lead = at.joiner.columns(lead, widest, "operands have tiles of one size")
+        if any(map(is_parameter, others)):
+            lead = at.joiner.beside(lead, columns[0].axis, "a parameter has an axis in rows or in columns")
     dtype, followers = kept(lead.stream) if kept(lead.stream) in INTEGERS else dtype, iter(others)
 
     def stream(each: Any) -> Stream:

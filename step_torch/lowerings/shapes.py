@@ -36,6 +36,10 @@ class Cached:
         rows = sizes(self.past.dims)[-2] + sizes(self.new.dims)[-2]
         return with_dim(self.past.dims, -2, TensorAxis(f"{self.past.name}_rows", rows))
 
+    def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Any:
+        """Other dimensions of all rows."""
+        return in_shape(at, self.value(at), shape)
+
     def of_heads(self, at: Importer, numbers: list[int], new: Any) -> Cached:
         """A cache of its own with the heads ``numbers`` of this one, of which the ``new`` rows are."""
         dims = with_dim(self.past.dims, 1, TensorAxis(at.name("heads"), len(numbers)))

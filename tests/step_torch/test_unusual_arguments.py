@@ -39,7 +39,8 @@ FLOATS = (
     "torch.nn.functional.softplus(x, beta=3, threshold=2), torch.nn.functional.celu(x, 2.0)",
     "(-x.abs()).any(-1), (x * (x < 0)).any(1), (-x.abs()).int().any(0), x.scatter(-1, x.topk(2)[1], x)",
     "torch.zeros_like(x).scatter(-1, x.topk(2)[1], z[:2, None, :2].expand(2, 4, 2)), x.scatter(-1, x.topk(1)[1], x)",
-    "torch.stack([x, -x], 1).tril(), x.flatten() + self.many, x.topk(3).values.sum(), (y.float().softmax(-1), y)[1]",
+    "torch.stack([x, -x], 1).tril(), x.flatten() + self.many, x.topk(3).values.sum()",
+    "(torch.softmax(y.float(), -1).to(y.dtype), y)[1]",
     "torch.arange(4).float() * 0.3, x, torch.tensor([True, False]), torch.ones(2, 2, dtype=x.dtype)",
 )
 """Of x [2, 4, 8], y [4, 4] and z [4, 8]."""

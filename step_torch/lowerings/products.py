@@ -63,10 +63,10 @@ class Product:
 
     def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Any:
         """Other dimensions: heads are blocks of columns, anything else only concerns the rows."""
-        if shape[-1] == self.axis.extent:
+        if shape[-1:] == (self.axis.extent,):
             rows = shapes.in_shape(at, self.x, (*shape[:-1], sizes(self.x.dims)[-1]))
             return replace(self, x=rows, dims=(*rows.dims[:-1], self.dims[-1]), made={}, parts={})
-        heads = shape[-1] if self.axis.extent % shape[-1] == 0 else None
+        heads = shape[-1] if shape and self.axis.extent % shape[-1] == 0 else None
         return shapes.in_shape(at, self.value(at, heads), shape)
 
     def value(self, at: Importer, columns: int | None = None) -> Value:
@@ -129,7 +129,7 @@ class Product:
 
     def multiplied(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         """Tiles of ``layout``, of rows ``x`` that are read again for each block of columns."""
-        multiply = self._at_once if at.tiling.depth is None else self._in_steps
+        multiply = self._in_steps if at.tiling.depth is not None and x.dims[-1] else self._at_once
         return multiply(at, self.again(at, x, layout), layout)
 
     def again(self, at: Importer, x: Value, layout: TileLayout) -> Value:

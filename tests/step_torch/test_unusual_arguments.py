@@ -40,7 +40,8 @@ FLOATS = (
     "(-x.abs()).any(-1), (x * (x < 0)).any(1), (-x.abs()).int().any(0), x.scatter(-1, x.topk(2)[1], x)",
     "torch.zeros_like(x).scatter(-1, x.topk(2)[1], z[:2, None, :2].expand(2, 4, 2)), x.scatter(-1, x.topk(1)[1], x)",
     "torch.stack([x, -x], 1).tril(), x.flatten() + self.many, x.topk(3).values.sum()",
-    "(torch.softmax(y.float(), -1).to(y.dtype), y)[1]",
+    "(torch.softmax(y.float(), -1).to(y.dtype), y)[1], (self.many.view(8, 8)[:1] @ x[0, 0])[0], x[0, 0] @ z[0]",
+    "torch.nn.functional.linear(x[0, 0], self.many.view(8, 8)[:1])[0], x[..., :1] @ self.many.view(8, 8)[:1]",
     "torch.arange(4).float() * 0.3, x, torch.tensor([True, False]), torch.ones(2, 2, dtype=x.dtype)",
 )
 """Of x [2, 4, 8], y [4, 4] and z [4, 8]."""
@@ -94,6 +95,12 @@ def data(shapes: Sequence[Sequence[int]], *, numbers: bool) -> list[Any]:
     return [*made[:-1], torch.randint(-4, 4, [*shapes[-1]])] if numbers else made
 
 
+def same_bits(run: step.Run, other: step.Run) -> None:
+    """Outputs do not depend on tiles."""
+    for name, tokens in run.outputs.items():
+        assert np.asarray(tokens).tobytes() == np.asarray(other.outputs[name]).tobytes(), name
+
+
 @pytest.mark.parametrize(
     ("names", "code", "shapes"),
     [
@@ -112,8 +119,11 @@ def test_numbers_that_are_not_those_of_the_capture(names: str, code: list[str], 
     theirs = Written(names, code)(*given)
     arrays = [each.float().numpy().astype(ml_dtypes.bfloat16) if each.dtype is BF16 else each.numpy() for each in given]
     host = [each.split(":")[0] for each in step_torch.load(path).host]
-    model = step_torch.load(path, inputs=dict(zip(host, arrays, strict=True)))
+    inputs = dict(zip(host, arrays, strict=True))
+    model = step_torch.load(path, inputs=inputs)
     run = step.run(model.program, "interpret")
+    tiled = step_torch.load(path, inputs=inputs, tiling=step_torch.Tiling(rows=3, columns=4, depth=2))
+    same_bits(run, step.run(tiled.program, "interpret"))
     for name, one, rounded in zip(model.nodes.output_names, exact, theirs, strict=True):
         mine = torch.from_numpy(np.asarray(run.outputs[name]).astype(np.float64)).reshape(one.shape)
         one, rounded = one.double(), rounded.double()

@@ -167,7 +167,9 @@ class Joiner:
         common = gcd(part.count, size) if part.step == 1 else 1
         if part.count > common < size:  # first those that are in both, or what lies between
             return self.tiled(self.tiled(value, side, common, why), side, size, why)
-        key = value.stream.key, side, size, *((each.count, each.step) for each in value.layout.parts if each)
+        parts = [each for each in value.layout.parts if each]
+        axes = [each.axis for each in parts]
+        key = value.stream.key, side, size, *((each.count, each.step, axes.index(each.axis)) for each in parts)
         if key not in self.made:
             self.made[key] = value.layout, self.cut(value, part, side, size, why)
         before, known = self.made[key]

@@ -42,6 +42,7 @@ FLOATS = (
     "torch.stack([x, -x], 1).tril(), x.flatten() + self.many, x.topk(3).values.sum()",
     "(torch.softmax(y.float(), -1).to(y.dtype), y)[1], (self.many.view(8, 8)[:1] @ x[0, 0])[0], x[0, 0] @ z[0]",
     "torch.nn.functional.linear(x[0, 0], self.many.view(8, 8)[:1])[0], x[..., :1] @ self.many.view(8, 8)[:1]",
+    "[(torch.nn.functional.conv1d(e, self.w, None, 2), e) for e in [x[..., :4].log_softmax(0).topk(4, -2)[0]]][0]",
     "torch.arange(4).float() * 0.3, x, torch.tensor([True, False]), torch.ones(2, 2, dtype=x.dtype)",
 )
 """Of x [2, 4, 8], y [4, 4] and z [4, 8]."""
@@ -74,6 +75,7 @@ class Written(torch.nn.Module):
         for name, numbers in (("large", [257, 1001, 65537, 3] * 2), ("numbers", [2, 0, 2]), ("negative", [-2, 0, -1])):
             self.register_buffer(name, torch.tensor(numbers))
         self.register_buffer("many", torch.arange(64).to(BF16))
+        self.register_buffer("w", torch.arange(16).view(2, 4, 2).to(BF16))
 
     def forward(self, *given: Any) -> tuple[Any, ...]:
         found = list[Any]()

@@ -55,6 +55,8 @@ def with_dim(dims: Dims, dim: int, axis: TensorAxis) -> Dims:
 
 def in_blocks(at: Importer, value: Value, axis: TensorAxis, most: int) -> tuple[Value, int]:
     """``value`` with one loop at most over ``axis``, and the size of its blocks: the largest that divides ``most``."""
+    if value.layout.columns and value.layout.columns.axis == axis:
+        value = at.joiner.beside(value, axis, WHY)
     side, part = value.layout.side(axis)
     size = gcd(most, part.count) if part.step == 1 else 1
     value = at.joiner.tiled(value, side, size, WHY) if side else value

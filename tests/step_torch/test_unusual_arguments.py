@@ -43,6 +43,8 @@ FLOATS = (
     "(torch.softmax(y.float(), -1).to(y.dtype), y)[1], (self.many.view(8, 8)[:1] @ x[0, 0])[0], x[0, 0] @ z[0]",
     "torch.nn.functional.linear(x[0, 0], self.many.view(8, 8)[:1])[0], x[..., :1] @ self.many.view(8, 8)[:1]",
     "[(torch.nn.functional.conv1d(e, self.w, None, 2), e) for e in [x[..., :4].log_softmax(0).topk(4, -2)[0]]][0]",
+    "(x * 2).flatten().cumsum(0), (x * 2).flatten()[5:40], (x * 2).flatten()[::3], (x * 2).flatten().flip(0)",
+    "torch.cat([(x * 2).flatten(), y.flatten()]), (x * 2).flatten().argsort()[:5], (x * 2).flatten(1).cumsum(-1)",
     "torch.arange(4).float() * 0.3, x, torch.tensor([True, False]), torch.ones(2, 2, dtype=x.dtype)",
 )
 """Of x [2, 4, 8], y [4, 4] and z [4, 8]."""

@@ -82,7 +82,7 @@ class ColumnChoice:
     def _in_tile(self, at: Importer, of: Value, order: np.ndarray) -> Value:
         """Halves that are turned, as rotary embeddings do it, have a function; all else is a product."""
         value = at.whole_rows(of, "columns change places within a tile", ragged=True)
-        axis = self.axis if order.size == self.axis.extent else TensorAxis(at.name("columns"), order.size)
+        axis = self.axis if order.size == self.axis.extent else at.axis("columns", order.size)
         if self._is_turned:
             stream = value.stream.map(RotateHalf(), name=at.name())
         else:

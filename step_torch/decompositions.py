@@ -52,7 +52,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.hardtanh.default: lambda x, low=-1, high=1: x.clamp(low, high),
             aten.leaky_relu.default: _leaky_relu,
             aten.elu.default: _elu,
-            aten.expm1.default: lambda x: ((x.float() * 0.5).tanh() * (x.float().exp() + 1)).to(x.dtype),
+            aten.expm1.default: lambda x: ((x.float() * 0.5).tanh() * (x.float().exp() + 1)).to(_format(x)),
             aten.erfc.default: _erfc,
             aten.addmm.default: _added_product,
             aten.addbmm.default: lambda x, y, z, *, beta=1, alpha=1: torch.addmm(
@@ -83,9 +83,9 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.remainder.Scalar: _remainder,
             aten.fmod.Tensor: partial(_remainder, towards_zero=True),
             aten.fmod.Scalar: partial(_remainder, towards_zero=True),
-            aten.sinh.default: lambda x: ((x.float().expm1() - (-x.float()).expm1()) / 2).to(x.dtype),
-            aten.cosh.default: lambda x: ((x.float().exp() + (-x.float()).exp()) / 2).to(x.dtype),
-            aten.hypot.default: lambda x, y: (x.float() * x + y.float() * y).sqrt().to(x.dtype),
+            aten.sinh.default: lambda x: ((x.float().expm1() - (-x.float()).expm1()) / 2).to(_format(x)),
+            aten.cosh.default: lambda x: ((x.float().exp() + (-x.float()).exp()) / 2).to(_format(x)),
+            aten.hypot.default: lambda x, y: (x.float() * x + y.float() * y).sqrt().to(_format(x, y)),
             aten.bucketize.Tensor: _bucketize,
             aten.median.dim: lambda x, dim, keepdim=False: _in_order(x, (x.shape[dim] + 1) // 2, dim, keepdim),
             aten.median.default: lambda x: x.flatten().median(0)[0],
@@ -96,6 +96,12 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
             aten.index_put.default: _index_put,
         }
     )
+
+
+def _format(x: Tensor, y: Any = 0) -> torch.dtype:
+    """The format of a function of x and y whose results have a fraction, of integers, too."""
+    kind = torch.result_type(x, y)
+    return kind if kind.is_floating_point else torch.get_default_dtype()
 
 
 def _leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
@@ -113,7 +119,7 @@ def _erfc(x: Tensor) -> Tensor:
     """1 - erf(x), or what gelu knows of the tail, which is too small for a difference."""
     far = x.float().clamp(1, 20)
     tail = aten.gelu(far * -(2**0.5)) * -(2**0.5) / far
-    return torch.where(x > 1, tail, 1 - x.float().erf()).to(x.dtype)
+    return torch.where(x > 1, tail, 1 - x.float().erf()).to(_format(x))
 
 
 def _of_pairs(function: Callable[..., Tensor], x: Tensor, *args: Any, **options: Any) -> Any:

@@ -52,7 +52,7 @@ class Importer:
     """The one that is lowered now."""
 
     def __post_init__(self) -> None:
-        self.joiner, self.sources = Joiner(self), Sources(self)
+        self.joiner, self.sources, self._axes = Joiner(self), Sources(self), set[str]()
 
     def run(self) -> None:
         """Lower all nodes, and store the outputs; raises `InputError` with all that can not be."""
@@ -211,6 +211,12 @@ class Importer:
     def name(self, hint: str = "") -> str:
         """A name for an operator of this node that no other has."""
         return self.free(_NOT_IN_NAMES.sub("_", f"{self.node.name}_{hint}" if hint else self.node.name))
+
+    def axis(self, hint: str, extent: int) -> TensorAxis:
+        """A new axis of this node, which no other one is equal to."""
+        name = unused(self.name(hint), self._axes.__contains__)
+        self._axes.add(name)
+        return TensorAxis(name, extent)
 
     def free(self, stem: str) -> str:
         """``stem``, or with a number behind it where another operator or tensor is called so."""

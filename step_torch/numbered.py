@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from step import BOOL, FP32, INT32, UINT32, Stream, Tile
 from step.functions import Add, Cast, Clamp, Compare, ExpertTiles, Max, RetileStreamify, RowSum, Where
 from step.language.function import AccumFunction
-from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes, whole
+from step_torch.layouts import AxisPart, TileLayout, Value, sizes, whole
 from step_torch.lowerings.elementwise import renamed, restricted
 from step_torch.pieces import plain, with_dim
 from step_torch.sources import Stored
@@ -121,7 +121,7 @@ class Ordered:
         if columns not in self.made:
             given = _numbers(at, self.x.stream, self.x.layout.tile[1]) if columns else self.x.stream
             hits = self.hits(at)
-            axis = TensorAxis(at.name("order"), self.count)
+            axis = at.axis("order", self.count)
             loop, column = ((AxisPart(axis, self.count),), AxisPart(axis, 1)) if self.count > 1 else ((), None)
             layout = replace(self.x.layout, loops=(*self.x.layout.loops, *loop), columns=column)
             stream = _picked(at, hits, given.repeat(self.count, name=at.name("again")) if loop else given)

@@ -31,7 +31,7 @@ def merged(at: Importer, value: Value, dim: int) -> Value:
     if len(axes) < 2:
         return value
     value = exact(at, value, axes)
-    axis = TensorAxis(at.name(f"columns{dim % len(value.dims)}"), sizes([axes])[0])
+    axis = at.axis(f"columns{dim % len(value.dims)}", sizes([axes])[0])
     steps = {each: prod(inner.extent for inner in axes[place + 1 :]) for place, each in enumerate(axes)}
 
     def new(part: AxisPart) -> AxisPart:
@@ -72,7 +72,7 @@ def kept(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Value:
     is_whole = numbers[-1] - numbers[0] + 1 == len(numbers)
     value, size = in_blocks(at, value, axis, gcd(numbers[0], len(numbers), axis.extent) if is_whole else 1)
     stream = filtered(at, value, np.isin(value.layout.firsts(axis), [each // size * size for each in numbers]))
-    return _formed(at, value, stream, dim, TensorAxis(at.name("kept"), len(numbers)), size)
+    return _formed(at, value, stream, dim, at.axis("kept", len(numbers)), size)
 
 
 def picked(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Value:
@@ -89,7 +89,7 @@ def picked(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Valu
     address = number.map(Cast(UINT32), name=at.name("address"))
     stream = address.load_random(tensor, tile=value.layout.tile, name=at.name("picked"))
     flat = stream.flatten(0, stream.rank, name=at.name("picked_flat"))
-    return _formed(at, value, flat, dim, TensorAxis(at.name("picked"), len(numbers)), size)
+    return _formed(at, value, flat, dim, at.axis("picked", len(numbers)), size)
 
 
 def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
@@ -97,7 +97,7 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     extents = [sizes(each.dims)[dim] for each in values]
     values = [plain(at, each) for each in values]
     dtype = FP32 if any(each.dtype is FP32 for each in values) else values[0].dtype
-    new, lead = TensorAxis(at.name("chained"), sum(extents)), max(values, key=lambda each: sum(map(len, each.dims)))
+    new, lead = at.axis("chained", sum(extents)), max(values, key=lambda each: sum(map(len, each.dims)))
     dims = with_dim(lead.dims, dim, new)
     values = [_named(each, dims) for each in values]
     columns = next((each.layout.columns.axis for each in values if each.layout.columns), None)

@@ -56,8 +56,7 @@ def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, 
             if axis.extent > rest or extent % have:
                 if axis.extent % rest or extent % have:
                     return None
-                name = at.name(axis.name)
-                outer, inner = TensorAxis(f"{name}_outer", rest), TensorAxis(f"{name}_inner", axis.extent // rest)
+                outer, inner = at.axis(f"{axis.name}_outer", rest), at.axis(f"{axis.name}_inner", axis.extent // rest)
                 splits.append((axis, outer, inner))
                 atoms.insert(0, inner)
                 axis = outer

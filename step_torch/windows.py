@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from step.functions import RetileRow
-from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, fitting, sizes
+from step_torch.layouts import AxisPart, TileLayout, Value, fitting, sizes
 from step_torch.loops import in_one_loop
 from step_torch.lowerings import shapes
 from step_torch.lowerings.elementwise import kept
@@ -68,7 +68,7 @@ def under(at: Importer, x: Value, windows: Sequence[PixelWindow], fill: float = 
     if any(len(place) > extent for place, extent in zip(places, extents, strict=True)):
         x = _bordered(at, x, batch, places, fill)
     below = [prod(len(each) for each in places[number + 1 :]) for number in range(len(places))]
-    axes = [TensorAxis(at.name(f"window{number}"), count) for number, count in enumerate(counts)]
+    axes = [at.axis(f"window{number}", count) for number, count in enumerate(counts)]
     parts = [AxisPart(axis, axis.extent) for axis in axes[:-1]] + [AxisPart(axes[-1], -(-counts[-1] // rows), rows)]
     moves = [each.stride * step for each, step in zip(windows, below, strict=True)]
     moved = [(part.count, part.step * move) for part, move in zip(parts, moves, strict=True) if part.count > 1]
@@ -94,5 +94,5 @@ def _bordered(at: Importer, x: Value, batch: Sequence[AxisPart], places: Sequenc
     turns = at.graph.turns(2, [int(not yes) for yes in inside], [*outer, len(inside)], name=at.name("turns"))
     both = at.graph.reassemble([in_one_loop(at, x, "image"), border], turns, order="index", name=at.name("bordered"))
     stream = both.flatten(0, 1, name=at.name("pixels")).assume_shape([*outer, len(inside)])
-    loops = (*batch, AxisPart(TensorAxis(at.name("places"), len(inside)), len(inside)))
+    loops = (*batch, AxisPart(at.axis("places", len(inside)), len(inside)))
     return replace(x, stream=stream, layout=replace(x.layout, loops=loops))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from math import prod, sqrt
 from typing import Any
 
@@ -37,7 +38,7 @@ from step_torch.loops import in_loops, in_one_loop, in_turns, taken_apart
 from step_torch.lowerings.elementwise import renamed
 from step_torch.lowerings.shapes import Cached
 from step_torch.masks import NEVER, NOTHING, Scores
-from step_torch.pieces import plain
+from step_torch.pieces import in_blocks, plain
 from step_torch.ragged import filled
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, is_parameter, supported
@@ -92,7 +93,7 @@ def _prefill(at: Importer, heads: list[Value], scores: Scores, sinks: Any) -> Va
     (*_, rows, _), (*_, last, _) = sizes(q.dims), sizes(k.dims)
     split = _in_groups(at, q, sizes(k.dims)[1])
     (batch, of_heads, group, of_rows, _), outer = split.dims, split.layout.loops
-    why, keys = "keys and values are read for every tile of queries", TensorAxis(at.name("keys"), last)
+    why, keys = "keys and values are read for every tile of queries", at.axis("keys", last)
     if [k.layout.reach(axis) for axis in k.dims[2]] != [v.layout.reach(axis) for axis in v.dims[2]]:
         k, v = at.value(k), at.value(v)
     size, ragged = k.layout.tile[0], bool(k.ragged)
@@ -106,7 +107,7 @@ def _prefill(at: Importer, heads: list[Value], scores: Scores, sinks: Any) -> Va
         tiles = AxisPart(keys, -(-last // size), size)
         k, v = (at.joiner.reordered(each, (*outer, tiles), why) for each in (k, v))
     else:
-        keys = TensorAxis(at.name("near"), (sum(near) + 1) * size)
+        keys = at.axis("near", (sum(near) + 1) * size)
         tiles = AxisPart(keys, sum(near) + 1, size)
         k, v = (_of_those_near(at, each, outer, tiles, of_rows[0], near) for each in (k, v))
     queries = split.stream.repeat(tiles.count, name=at.name("queries"))
@@ -162,7 +163,10 @@ def _head_by_head(at: Importer, given: Any, *, ragged: bool = False) -> Value:
     own = value.layout.rows
     if own not in (None, at.sources.rows) and own.axis not in value.dims[2]:
         value = at.joiner.rows(value, 1, "heads are tiles of their own")
-    return plain(at, value)
+    value = plain(at, value)
+    for axis in chain(*value.dims[:-1]):
+        value, _ = in_blocks(at, value, axis, value.layout.side(axis)[1].count)
+    return value
 
 
 def _sink(at: Importer, sinks: Any, heads: Dims, layout: TileLayout) -> Value:
@@ -184,7 +188,7 @@ def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], score
         each = new["queries"].reshape(group, name=at.name("groups"))[0]
         new["queries"] = each.accum(RetileRow(), name=at.name("group"))
     if sinks is not None:
-        axis = () if group == 1 else (TensorAxis(at.name("group"), group),)
+        axis = () if group == 1 else (at.axis("group", group),)
         column = _sink(at, sinks, (k.dims[1], axis), TileLayout(k.layout.loops, whole(next(iter(axis), None))))
         new["sink"] = in_one_loop(at, at.sources.for_rows(column), "sink").assume_shape(new["queries"].shape)
     slopes = None if scores.mask is None else np.broadcast_to(scores.slopes(), count).reshape(shared, group)

@@ -11,7 +11,7 @@ import numpy as np
 from step import BF16, FP32
 from step.functions import Add, Cast, Mul, RetileCol
 from step_torch.importing import Importer
-from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes
+from step_torch.layouts import AxisPart, TileLayout, Value, sizes
 from step_torch.lowerings import shapes
 from step_torch.lowerings.elementwise import add
 from step_torch.lowerings.products import Product
@@ -42,7 +42,7 @@ def convolution(
         return _by_itself(at, x, weight, bias, windows)
     x = _beside(at, x, windows)
     weight = weight.formed("in_rows", lambda data: _in_rows(data, groups), ())
-    axis = TensorAxis(at.name("channels"), at.meta.shape[1])
+    axis = at.axis("channels", at.meta.shape[1])
     *space, _ = x.dims
     value = Product(at.node, x, weight, bias, True, (*space, (axis,)), axis).value(at)
     return replace(value, dims=(space[0], (axis,), *space[1:]))
@@ -55,7 +55,7 @@ def _beside(at: Importer, x: Any, windows: list[PixelWindow]) -> Value:
     found = under(at, pixels(at, x), windows)
     stream = found.stream.accum(RetileCol(), rank=len(windows), name=at.name("beside"))
     (tile,) = stream.element.tiles
-    inner = TensorAxis(at.name("under"), int(tile.cols))
+    inner = at.axis("under", int(tile.cols))
     layout = replace(found.layout, columns=AxisPart(inner, inner.extent))
     return Value(stream, (found.dims[0], *found.dims[2:], (inner,)), layout, found.dtype)
 
@@ -64,7 +64,7 @@ def _by_itself(at: Importer, x: Any, weight: Stored, bias: Stored | None, window
     """Every channel with weights of its own."""
     found = under(at, pixels(at, x), windows)
     (axis,), kernel = found.dims[1], weight.data.shape[2:]
-    places = [TensorAxis(at.name(f"place{number}"), size) for number, size in enumerate(kernel)]
+    places = [at.axis(f"place{number}", size) for number, size in enumerate(kernel)]
     dims = (*((each,) for each in places), (axis,))
     form = weight.formed("of_pixels", lambda data: np.moveaxis(data[:, 0], 0, -1), dims)
     loops = (*found.layout.loops, *(AxisPart(each, each.extent) for each in places))

@@ -58,7 +58,7 @@ def same(at: Importer, x: Any) -> Any:
 
 def applied(at: Importer, x: Any, *links: Link) -> Value:
     """Functions of one operand, and of a number, one behind the other: in FP32, and rounded behind the last one."""
-    value = at.tiles(x)
+    value = at.tiles(_widened(at, x) if at.dtype.is_float else x)
     stream = value.stream
     for place, link in enumerate(links, 1 - len(links)):
         function, *numbers = link if isinstance(link, tuple) else (link,)
@@ -99,8 +99,11 @@ def binary(at: Importer, function: Function, x: Any, y: Any) -> Value:
     if is_number(y) and function is Mul:
         return applied(at, x, partial(Scale, y if at.dtype in INTEGERS else float(y)))
     streams, lead = alongside(at, x, y)
-    if {*map(kept, streams)} != {BOOL}:
+    kinds = {*map(kept, streams)}
+    if kinds != {BOOL}:
         streams = [cast(at, each, BF16) if kept(each) is BOOL else each for each in streams]
+    if INT32 in kinds and kinds & {BF16, FP32}:
+        streams = [cast(at, each, FP32) if kept(each) is INT32 else each for each in streams]
     return with_dtype(lead, streams[0].map(function(at.dtype), streams[1], name=at.name()), at.dtype)
 
 

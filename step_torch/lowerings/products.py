@@ -213,7 +213,7 @@ def _product(at: Importer, x: Any, weight: Any, bias: Any, *, transposed: bool) 
         result = _computed(at, x, second, at.dtype if bias is None else FP32)
         return result if bias is None else add(at, result, bias)
     at.check_format(weight)
-    axis = TensorAxis(f"{at.node.name}_columns", columns)
+    axis = at.axis("columns", columns)
     dims = (*x.dims[:-1], (axis,) if columns > 1 else ())
     return Product(at.node, x, weight, bias, transposed, dims, axis, at.dtype)
 
@@ -233,7 +233,7 @@ def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:
         y = merged(at, at.value(y), -2)
     x = below(at, x, [*chain(*outer[batches:])], why)
     names = dict(zip(chain(*y.dims[:-1]), chain(*outer[:batches], inner), strict=True))
-    names |= {axis: TensorAxis(at.name("columns"), axis.extent) for axis in y.dims[-1]}
+    names |= {axis: at.axis("columns", axis.extent) for axis in y.dims[-1]}
     dims = tuple(tuple(names[axis] for axis in axes) for axes in y.dims)
     there = {part.axis for part in (*x.layout.loops, x.layout.rows) if part}
     loops = (*x.layout.loops, *(AxisPart(axis, axis.extent) for axis in chain(*outer[:batches]) if axis not in there))

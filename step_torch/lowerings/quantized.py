@@ -134,6 +134,6 @@ def quantized_linear(at: Importer, x: Any, weight: Any, scales: Any, bias: Any =
     weight, scales = (replace(each, is_constant=True) for each in (weight, scales))
     if at.sources.units is not None:
         return at.sources.units.product(x, bias)
-    axis = TensorAxis(f"{at.node.name}_columns", columns)
+    axis = at.axis("columns", columns)
     dims = (*x.dims[:-1], (axis,) if columns > 1 else ())
     return QuantizedProduct(at.node, x, weight, bias, True, dims, axis, at.dtype, scales=scales, bits=bits)

@@ -68,7 +68,7 @@ class Carried:
 @lowers("higher_order.scan")
 def scan(at: Importer, body: Body, init: list[Any], xs: list[Any], more: Sequence[Any]) -> tuple[Value | None, ...]:
     """A step for each row of ``xs``, from states to states and a result."""
-    time = TensorAxis(at.name("time"), sizes(xs[0].dims)[0])
+    time = at.axis("time", sizes(xs[0].dims)[0])
     steps = AxisPart(time, time.extent)
     rows = [_step_by_step(at, at.value(each), time) for each in xs]
     more = [each if isinstance(each, Stored) else _again(at, at.value(each), time) for each in more]

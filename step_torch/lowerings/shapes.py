@@ -42,7 +42,7 @@ class Cached:
 
     def of_heads(self, at: Importer, numbers: list[int], new: Any) -> Cached:
         """A cache of its own with the heads ``numbers`` of this one, of which the ``new`` rows are."""
-        dims = with_dim(self.past.dims, 1, TensorAxis(at.name("heads"), len(numbers)))
+        dims = with_dim(self.past.dims, 1, at.axis("heads", len(numbers)))
         return Cached(self.past.formed(at.name("heads"), lambda data: data.take(numbers, 1), dims), new)
 
     def value(self, at: Importer) -> Value:
@@ -91,12 +91,12 @@ def spread(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
         return x
     if is_parameter(x):
         return x.formed(at.node.name, lambda data: np.broadcast_to(data, shape), at.axes(at.name(), shape))
-    if isinstance(x, ColumnChoice) and sizes(x.dims)[: x.outer] == shape[: x.outer]:
+    if isinstance(x, ColumnChoice) and len(x.dims) == len(shape) and sizes(x.dims)[: x.outer] == shape[: x.outer]:
         return x.changed(lambda order: np.broadcast_to(order, shape[x.outer :]))
     value = at.value(x)
     value = replace(value, dims=((),) * (len(shape) - len(value.dims)) + value.dims)
     for dim in (at for at, extent in enumerate(shape) if extent != old[at]):
-        axis = TensorAxis(at.name("copies"), shape[dim])
+        axis = at.axis("copies", shape[dim])
         value = at.joiner.facing(value, None, "columns are repeated") if dim == len(shape) - 1 else value
         if dim == len(shape) - 1:
             yes = at.graph.constant([[True] * axis.extent], dtype=BOOL, reference=value.stream, name=at.name("yes"))

@@ -31,7 +31,7 @@ from step.functions import (
 from step.functions.dequantize import Bits
 from step_torch.importing import Importer
 from step_torch.joined import ColumnsOf, Joined, SharedProduct, of_same_rows
-from step_torch.layouts import TensorAxis, Value, blocks, whole
+from step_torch.layouts import Value, blocks, whole
 from step_torch.loops import looped
 from step_torch.lowerings.elementwise import alongside
 from step_torch.lowerings.quantized import quantised_rows
@@ -213,7 +213,7 @@ class SharedUnits:
         pieces = again.flat_map(RetileStreamify(self.kind.group, "col"), name=name("pieces"))
         edge = self.fed[joined.place]
         edge.close(pieces.flatten(0, 1, name=name("all_pieces")).assume_shape(edge.type.shape))
-        axis = TensorAxis(name("columns"), joined.blocks * joined.size)
+        axis = at.axis("columns", joined.blocks * joined.size)
         loop, columns = blocks(axis, joined.size)
         layout = replace(x.layout, loops=loop, columns=columns)
         sums = looped(at, self.results[joined.place], self.sources.chunk_number.shape[0], layout.extents)

@@ -45,6 +45,8 @@ FLOATS = (
     "[(torch.nn.functional.conv1d(e, self.w, None, 2), e) for e in [x[..., :4].log_softmax(0).topk(4, -2)[0]]][0]",
     "(x * 2).flatten().cumsum(0), (x * 2).flatten()[5:40], (x * 2).flatten()[::3], (x * 2).flatten().flip(0)",
     "torch.cat([(x * 2).flatten(), y.flatten()]), (x * 2).flatten().argsort()[:5], (x * 2).flatten(1).cumsum(-1)",
+    "torch.nn.functional.pad(y, (2, 0)) @ torch.nn.functional.pad(y, (2, 0)).T, (z * 2)[:, 0] - z[:, :1]",
+    "torch.nn.functional.pad(z[:, :2], (2, 0)) @ torch.nn.functional.pad(z[:, :2], (2, 0)).T, x.sum().cumsum(0)",
     "torch.arange(4).float() * 0.3, x, torch.tensor([True, False]), torch.ones(2, 2, dtype=x.dtype)",
 )
 """Of x [2, 4, 8], y [4, 4] and z [4, 8]."""
@@ -63,6 +65,7 @@ BY_NUMBER = (
     "x[:2].scatter(-1, n[:, :1].abs(), x[2:]), x[:2].scatter_add(-1, n[:, :1].abs(), x[2:])",
     "x[:2].scatter(-1, n.abs(), x[2:]), x.gather(0, n % 4), x.gather(-1, n.abs())",
     "x.index_add(0, n[0] % 4, x[:3], alpha=-2)",
+    "torch.expm1(n), torch.hypot(n, x[:2, :3]), torch.erfc(n), n.sigmoid(), n.sinh(), (n > x[:2, :3])",
     "n * 3, -n, n // 2, n % 3, n / 2, n * 0.5, n * x[:2, :3], (n + 300) * x[:2, :3].float(), n.clamp(min=-1)",
 )  # fmt: skip
 """Of x [4, 8] and numbers n [2, 3] from -4 to 3."""

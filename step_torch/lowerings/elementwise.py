@@ -166,11 +166,12 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
     if not all(_is_as_ragged(at, each, lead) for each in others):
         lead, others = at.value(lead), [at.value(each) if isinstance(each, Value) else each for each in others]
     if lead.layout.columns is not None:
+        axis = lead.layout.columns.axis
         columns = [lead.layout.columns, *(each.layout.columns for each in others if isinstance(each, Value))]
-        widest = max(each.count for each in columns if each is not None and each.axis == lead.layout.columns.axis)
+        widest = max(each.count for each in columns if each is not None and each.axis == axis)
         lead = at.joiner.columns(lead, widest, "operands have tiles of one size")
         if any(map(is_parameter, others)):
-            lead = at.joiner.beside(lead, columns[0].axis, "a parameter has an axis in rows or in columns")
+            lead = at.joiner.beside(lead, axis, "a parameter has an axis in rows or in columns")
     dtype, followers = kept(lead.stream) if kept(lead.stream) in INTEGERS else dtype, iter(others)
 
     def stream(each: Any) -> Stream:

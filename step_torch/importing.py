@@ -26,6 +26,7 @@ from step_torch.ragged import exact
 from step_torch.registry import lowerings
 from step_torch.sources import STREAMS, Sources, Stored, Unsupported, supported
 from step_torch.tiling import Tiling
+from step_torch.views import in_shape
 
 _OUTPUT = TorchNode("output", (), {}, ("output",), Origin(UNKNOWN_LOCATION, ""))
 """The node before there is another one."""
@@ -167,13 +168,17 @@ class Importer:
         args = [self._argument(each) for each in node.args]
         options = {name: self._argument(each) for name, each in node.options.items() if name not in IDLE}
         try:
-            inspect.signature(lowering).bind(self, *args, **options)
+            bound = inspect.signature(lowering).bind(self, *args, **options).arguments
         except TypeError as error:
             raise Unsupported(f"its lowering does not take these arguments: {error}") from None
         with self.graph.at(node.place.location):
             lifted = self._special(node)
+            if is_scalar := {"dim", "dims"} & {*bound} and getattr(args[0], "dims", None) == ():
+                args[0] = in_shape(self, args[0], (1,))
             result = lifted.lowered(self, lowering, args, options) if lifted else lowering(self, *args, **options)
-        results = result if isinstance(result, tuple) else (result,)
+            results = result if isinstance(result, tuple) else (result,)
+            if is_scalar:
+                results = tuple(each and in_shape(self, each, ()) for each in results)
         for number in range(len(results), len(node.results)):
             supported(not self.is_read(number), f"its result {number} is read; that before it has a lowering")
         for name, value in zip(node.results, results, strict=False):

@@ -95,9 +95,8 @@ def product_along(at: Importer, x: Any, dim: int, keepdim: bool = False) -> Valu
 @lowers("aten.cumsum.default", "aten.cumprod.default")
 def so_far(at: Importer, x: Any, dim: int) -> Value:
     """Sums, or products, of what comes first along a dimension."""
-    value = at.value(x)
-    value = merged(at, value, dim) if value.dims else value
-    if not value.dims or not value.dims[dim]:
+    value = merged(at, at.value(x), dim)
+    if not value.dims[dim]:
         return value
     (axis,) = value.dims[dim]
     value, _ = in_blocks(at, value, axis, 1)

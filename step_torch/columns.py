@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from step import BF16
-from step.functions import Matmul, RotateHalf
+from step.functions import Matmul, RotateHalf, Scale
 from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.pieces import kept, merged, picked, with_dim
 from step_torch.ragged import exact
@@ -66,12 +66,15 @@ class ColumnChoice:
         order, shape, of = self.order.ravel(), sizes(self.dims), _columns_exact(at, self.of)
         if of.stream.element.tiles[0].dtype is BF16 or self._is_turned:
             value = self._in_tile(at, of, order)
-        elif np.array_equal(order, range(order[0], order[0] + order.size)):
-            value = kept(at, of, -1, range(order[0], order[0] + order.size))
+        elif order.max() < 0:
+            value = replace(self, order=~order).value(at)
+            stream = value.stream.map(Scale(-1, out=value.stream.element.tiles[0].dtype), name=at.name("negated"))
+            value = replace(value, stream=stream)
         else:
             is_plain = order.min() >= 0 and order.max() < self.none
             supported(is_plain, "columns of float32 that change signs, or zeros beside")
-            value = picked(at, of, -1, order.tolist())
+            is_range = np.array_equal(order, range(order[0], order[0] + order.size))
+            value = (kept if is_range else picked)(at, of, -1, order.tolist())
         return value if sizes(value.dims) == shape else in_shape(at, value, shape)
 
     @property

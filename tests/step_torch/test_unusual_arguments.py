@@ -67,6 +67,7 @@ BY_NUMBER = (
     "x.index_add(0, n[0] % 4, x[:3], alpha=-2)",
     "torch.hypot(n, x[:2, :3]), (n > x[:2, :3])",
     "*(each.bfloat16() for each in (n.expm1(), n.erfc(), n.sigmoid(), n.sinh()))",
+    "-(n * 3)[:, 0], -(n * 3)[:, [1, 0]], -(n * 3).flip(-1), -x.float()[:, 2:4], (n * 3).sort(-1).values[:, 0].amin(0)",
     "n * 3, -n, n // 2, n % 3, n / 2, n * 0.5, n * x[:2, :3], (n + 300) * x[:2, :3].float(), n.clamp(min=-1)",
 )  # fmt: skip
 """Of x [4, 8] and numbers n [2, 3] from -4 to 3."""

@@ -173,3 +173,10 @@ def test_a_file_of_torch_that_changes_tensors_in_place(tmp_path: Path) -> None:
         step_torch.load(plain, inputs={"given_0": given.float().numpy()})
     path = step_torch.capture(torch.export.load(plain).module(), (given,), tmp_path / "model.pt2")
     assert step_torch.load(path).check().error == 0
+
+
+def test_attention_over_rows_that_are_repeated(tmp_path: Path) -> None:
+    code = "[torch.nn.functional.scaled_dot_product_attention(e, e, e, is_causal=True) for e in [x.repeat(1, 2, 1)]][0]"
+    path = step_torch.capture(Written("x _", [code]), data(((2, 8, 8), (1,)), numbers=False), tmp_path / "model.pt2")
+    check = step_torch.load(path).check()
+    assert check.error <= 1.1 * check.torch_error, str(check)

@@ -67,7 +67,7 @@ class ColumnChoice:
         if of.stream.element.tiles[0].dtype is BF16 or self._is_turned:
             value = self._in_tile(at, of, order)
         elif order.max() < 0:
-            value = replace(self, order=~order).value(at)
+            value = self.changed(np.invert).value(at)
             stream = value.stream.map(Scale(-1, out=value.stream.element.tiles[0].dtype), name=at.name("negated"))
             value = replace(value, stream=stream)
         else:

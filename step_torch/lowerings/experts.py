@@ -54,6 +54,7 @@ CLAMPED = "clamped_silu"
 """gate * sigmoid(1.702 gate) * (up + 1), with gate up to 7 and up within -7 to 7, as GPT-OSS has it."""
 
 SQUARED = "relu_squared"
+"""relu(gate)^2 * up, or relu(up)^2 where nothing is gated, as Nemotron-H has it."""
 
 ACTIVATIONS: Mapping[str, Callable[..., MapFunction]] = {
     "silu": Silu, "gelu": Gelu, "gelu_tanh": partial(Gelu, approximate="tanh"), "relu": Relu, SQUARED: Relu,

@@ -159,8 +159,8 @@ class Chosen:
             if self.result == 1:
                 return replace(self, axes=at.axes(at.node.name, whole))
             return replace(self, dense=in_shape(at, self.dense, whole))
-        of_last = args[1:2] in [[each] for each in (-1, [-1], len(self.dims) - 1, [len(self.dims) - 1])]
-        if kind in NEUTRAL and not self.apart and of_last:
+        last = len(self.dims) - 1
+        if kind in NEUTRAL and not self.apart and args[1:2] in ([-1], [[-1]], [last], [[last]]):
             made = lowering(at, self.filled(at, NEUTRAL[kind]), *args[1:], **options)
             if "softmax" in kind:
                 return replace(self, dense=made, positive=True, zeroed=True, result=None)

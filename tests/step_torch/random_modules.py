@@ -6,7 +6,6 @@ Operators that jump (floor, ==, argmax) are only of what is exact, so that round
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import prod
 from random import Random
 from typing import Any
 
@@ -45,8 +44,8 @@ F.group_norm({a}, 1); F.conv1d({a}, {filter}, padding=1); F.scaled_dot_product_a
 KINDS = [
     [each for each in text.replace("\n", ";").split(";") if each.strip()] for text in (SCALARS, ROWS, SHAPES, PRODUCTS)
 ]
-MOST = 512
-"""Numbers that a value has, at most."""
+LIMIT = 512
+"""A value has fewer numbers than so many."""
 
 
 @dataclass
@@ -67,13 +66,17 @@ class Written:
         return "\n".join([*imports, "class Made(torch.nn.Module):", head, *(f"        {each}" for each in body), ""])
 
     def made(self) -> nn.Module:
-        """The module; its file must be there for as long as errors tell lines."""
+        """The module."""
         names: dict[str, Any] = {}
         exec(compile(self.source, "random_module.py", "exec"), names)
-        module: nn.Module = names["Made"]()
-        for name, each in self.parameters.items():
-            module.register_parameter(name, nn.Parameter(each, requires_grad=False))
-        return module
+        return having(self.parameters, names["Made"]())
+
+
+def having(parameters: dict[str, Tensor], module: nn.Module) -> nn.Module:
+    """``module`` with these ``parameters``."""
+    for name, each in parameters.items():
+        module.register_parameter(name, nn.Parameter(each, requires_grad=False))
+    return module
 
 
 def written(seed: int) -> Written:
@@ -90,7 +93,7 @@ def written(seed: int) -> Written:
 
 
 def _added(found: Written, random: Random) -> None:
-    """One more line, if it is one: torch itself says so."""
+    """One more line, if torch takes it and its value is small and finite."""
     values = found.inputs | found.values
     name = random.choice([*values][-3:])
     a, parameters = values[name], dict[str, Tensor]()
@@ -117,15 +120,12 @@ def _added(found: Written, random: Random) -> None:
         a=name, b=random.choice([*values]), d=d, s=random.randint(1, extent), f=random.choice(factors), k=k,
         numbers=numbers, **chosen,
     )  # fmt: skip
-    module = nn.Module()
-    for own, each in (found.parameters | parameters).items():
-        module.register_parameter(own, nn.Parameter(each, requires_grad=False))
+    module = having(found.parameters | parameters, nn.Module())
     try:
         value = eval(line, {"torch": torch, "F": nn.functional, "self": module}, values)
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
         return
-    is_small = 0 < value.numel() <= MOST and value.ndim <= 5
-    if is_small and bool(torch.isfinite(value).all()) and prod(value.shape) < MOST:
+    if 0 < value.numel() < LIMIT and value.ndim <= 5 and bool(torch.isfinite(value).all()):
         own = f"v{len(found.lines)}"
         found.lines.append(f"{own} = {line}")
         found.values[own] = value

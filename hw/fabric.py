@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In
 from hw.firing.status import ProgramStatus
 from hw.firing.waits import WaitReport
 from hw.links.channel import ChannelFifo
-from hw.links.layout import TokenFormat, is_far
+from hw.links.layout import TokenFormat, input_formats, is_far
 from hw.memory.scratchpads import hardware, ports
 from hw.units import constants_of, unit_of
 from hw.verilog.modules import Parametric, flat_ports
@@ -138,8 +138,9 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
     capacity = netlist.slots(edge) + getattr(producer, "in_flight", 0)
     spare = components[consumer].spare(port) if hasattr(components[consumer], "spare") else 0
     legal = re.sub(r"\W", "_", edge.name)
-    ends = (netlist.graph.nodes[name] for name in (edge.producer[0], consumer))
-    format, read_as = (TokenFormat.of(edge, netlist.at(each)) for each in ends)
+    writer, reader = (netlist.graph.nodes[name] for name in (edge.producer[0], consumer))
+    read_as = input_formats(reader, netlist)[port]
+    format = read_as if read_as.bound else TokenFormat.of(edge, netlist.at(writer))
     channel = ChannelFifo(
         format,
         capacity,
@@ -154,7 +155,7 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
 
 _WRITER = {"space": "space", "claim": "claim", "valid": "enter", "header": "entering", "word": "entering_word"}
 _READER = {"valid": "present", "header": "front", "word": "front_word", "ready": "take"}
-_READER |= {each: each for each in ("drop", "open", "offset")}
+_READER |= {each: each for each in ("drop", "open", "offset", "beyond")}
 """Ports of a channel, and how its wires end. No external port ends like this."""
 
 

@@ -53,6 +53,10 @@ class Firing(Mechanism):
         """Whether there is a token in front of input ``port``."""
         return self._heads[port].valid
 
+    def beyond(self, port: int, bound: int) -> Value:
+        """Whether control in front of input ``port`` is not below ``bound``, which its channel may have found out."""
+        return self._heads[port].beyond if self.unit.rule.inputs[port].bound else self.head(port).control >= bound
+
     def need_aligned(self) -> data.View[data.StructLayout]:
         """Need all inputs, with equal stops; returns the first one's header."""
         first, *_ = (self.need(port) for port in range(len(self._heads)))

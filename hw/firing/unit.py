@@ -28,7 +28,7 @@ def pass_status(m: Module, machine: Any, unit: Any) -> None:
 
 def join(m: Module, writer: Any, reader: Any) -> None:
     """Connect two interfaces of a channel, both in front of it or both behind it, of equal widths."""
-    for name in ("valid", "header", "word", "claim"):
+    for name in ("valid", "header", "beyond", "word", "claim"):
         if hasattr(writer, name):
             m.d.comb += Value.cast(getattr(reader, name)).eq(Value.cast(getattr(writer, name)))
     for name in ("space", "ready", "drop", "open", "offset"):

@@ -36,7 +36,8 @@ class ConsumerSignature(wiring.Signature):
 
     A stream of ``header``\ s. The words of a value stay until ``drop``, in the cycle in which its header is taken or in
     a later one. ``open``: from the next cycle on ``word`` has the words of the oldest value that is not dropped, one a
-    cycle, beginning with word ``offset``; values of one word need not be opened.
+    cycle, beginning with word ``offset``; values of one word need not be opened. ``beyond``: control is not below the
+    format's bound.
     """
 
     def __init__(self, format: Format) -> None:
@@ -45,6 +46,8 @@ class ConsumerSignature(wiring.Signature):
             members["drop"] = In(1)
         if format.words > 1:
             members |= {"open": In(1), "offset": In(range(format.words))}
+        if format.bound:
+            members["beyond"] = Out(1)
         super().__init__(members)
 
 
@@ -103,7 +106,8 @@ class ChannelFifo(Parametric):
         span = format.span if isinstance(format, TokenFormat) and format.most_rows else None
         gears = dict(zip(("written", "read"), self._gears or (None, None), strict=True))
         few = self._places if self._places < self._most else None
-        self.parameters = {"words": format.words or None, **bits, **slots, "span": span, **gears, "places": few}
+        own = {"span": span, **gears, "places": few, **({"bound": format.bound} if format.bound else {})}
+        self.parameters = {"words": format.words or None, **bits, **slots, **own}
 
     @property
     def lag(self) -> int:
@@ -127,6 +131,7 @@ class ChannelFifo(Parametric):
     @property
     def generic(self) -> ChannelFifo | None:
         words, special = self._format.words, self._gears or self._format.most_rows or self._is_fast
+        special = special or self._format.bound
         if special or self._places < self._most or not self._format.header.size or self._spare > 1:
             return None
         if self._depth == 1 or (self._depth == 2 and words & (words - 1)):
@@ -165,13 +170,20 @@ class ChannelFifo(Parametric):
                 behind = Mux(read_place == self._depth - 1, 0, read_place + 1)
                 m.d.comb += following.eq(Mux(valid, behind, read_place))
                 comes = Mux(arriving & (write_place == following), header, headers.read(following))
-                front = held(m, comes, leaves | ~valid, "front")
+                front = held(m, self._seen(comes), leaves | ~valid, "front")
             else:
-                front = headers.read(read_place)
+                front = self._seen(headers.read(read_place))
             m.d.comb += Value.cast(self.o.header).eq(front)
+            if self._format.bound:
+                m.d.comb += self.o.beyond.eq(front[-1])
         if self._format.word_bits:
             self._words(m, arriving, header, delayed(m, self.i.word, self._hops, "word", reset_less=True))
         return m
+
+    def _seen(self, header: Value) -> Value:
+        """``header``, and above it what its reader is told of a bound."""
+        format = self._format
+        return Cat(header, format.header(header).control >= format.bound) if format.bound else header
 
     def _words(self, m: Module, valid: Value, header: Any, arriving: Value) -> None:
         most, dynamic = self._format.words, self._format.most_rows > 0

@@ -41,6 +41,7 @@ class TokenFormat:
     control: bool = False
     most_rows: int = 0
     span: Span = field(default_factory=Span)
+    bound: ClassVar[int] = 0
 
     @classmethod
     def of(cls, channel: Channel, fabric: FabricConfig) -> TokenFormat:
@@ -132,15 +133,26 @@ class TokenFormat:
         return self.span.at(rows) if self.most_rows else self.words
 
 
+@dataclass(frozen=True)
+class BoundedFormat(TokenFormat):
+    """Tokens whose channel tells the reader of control that is not below ``bound``."""
+
+    bound: int = 1  # type: ignore[misc]
+
+
 def cycles_of(format: TokenFormat, header: Any) -> Any:
     """Cycles that the value with ``header`` takes on a link of ``format``."""
     return largest(1, format.words_of(header.rows)) if format.most_rows else format.cycles
 
 
 def input_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
-    """Formats at the inputs of ``node``."""
-    fabric = netlist.at(node)
-    return tuple(TokenFormat.of(each, fabric) for each in netlist.inputs(node))
+    """Formats at the inputs of ``node``, with its bounds where wires are long: they take a part of the cycle."""
+    fabric, bounds = netlist.at(node), node.operator.below if is_far(netlist) else {}
+    formats = (TokenFormat.of(each, fabric) for each in netlist.inputs(node))
+    return tuple(
+        BoundedFormat(**vars(format), bound=bounds[port]) if port in bounds else format
+        for port, format in enumerate(formats)
+    )
 
 
 def output_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
@@ -159,6 +171,7 @@ class TileFormat:
     word_bits: int
     words: int
     most_rows: ClassVar[int] = 0
+    bound: ClassVar[int] = 0
     header: ClassVar = data.StructLayout({})
 
 
@@ -167,7 +180,7 @@ class HeaderFormat:
     """The headers of ``token`` alone: its words go another way."""
 
     token: TokenFormat
-    word_bits = words = most_rows = 0
+    word_bits = words = most_rows = bound = 0
 
     @property
     def header(self) -> data.StructLayout:
@@ -179,7 +192,7 @@ class WriteFormat:
     """A beat on its way to off-chip memory: the address (in beats), and ``bits`` of data beside it."""
 
     bits: int
-    word_bits = words = most_rows = 0
+    word_bits = words = most_rows = bound = 0
 
     @property
     def header(self) -> data.StructLayout:
@@ -190,7 +203,7 @@ class WriteFormat:
 class AddressFormat:
     """The address (in beats) of a tile to read, which is control alone."""
 
-    rank = word_bits = words = most_rows = 0
+    rank = word_bits = words = most_rows = bound = 0
     bits, control = 32, True
     items = (bits,)
     header = data.StructLayout({"control": bits})

@@ -16,7 +16,7 @@ from hw.firing.machine import Firing
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.facts import LOGIC
 from hw.rules.moving import send_words
-from hw.rules.numbers import Number, const, equal
+from hw.rules.numbers import Number, const, equal, less
 from hw.rules.values import ANY, Carried, Symbol
 from hw.verilog.modules import Shared
 from step.language.loops import Stops
@@ -57,6 +57,10 @@ class Writing:
         self._executed, self._m, self._firing = executed, m, firing
         self._memo: dict[Number, Value] = {}
         self._steps: dict[str, Signal] = {}
+        for port, format in enumerate(firing.unit.rule.inputs):
+            if format.bound:
+                control = executed.fronts[port].carries.control
+                self._memo[less(control, const(format.bound))] = ~firing.beyond(port, format.bound)
         self._uses: Counter[Number] = Counter()
         for key, value in executed.end.said.items():
             if key[0] not in ("name", "live", "room", "resized"):

@@ -34,7 +34,7 @@ class RandomWrite(BeatRule):
     def fire(self, m: Module, firing: Firing) -> None:
         self.check_rows(m, firing, DATA)  # other faults come before
         address = firing.head(ADDRESS).control
-        with m.If(firing.head(ADDRESS).value & (address >= self.tiles)):
+        with m.If(firing.head(ADDRESS).value & firing.beyond(ADDRESS, self.tiles)):
             firing.fault(Fault.OUT_OF_RANGE)
         token = firing.need_aligned()
         beat = Signal(range(self.beats))

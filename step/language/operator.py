@@ -8,7 +8,7 @@ rule (`infer`) and metrics, and its meaning (`process`) where its rule in ``step
 from __future__ import annotations
 
 import abc
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Literal, Protocol
@@ -144,6 +144,11 @@ class Operator(metaclass=CheckedABC):
     def outputs(self) -> tuple[str, ...]:
         """Suffixes of the outputs' names."""
         return self.output_names
+
+    @property
+    def below(self) -> Mapping[int, int]:
+        """Inputs with numbers that are out of range unless they are below a bound, and this, by port."""
+        return {}
 
     @abc.abstractmethod
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

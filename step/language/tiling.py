@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
@@ -67,6 +67,10 @@ class _TiledAccess(Operator):
     @property
     def tiling(self) -> TiledTensor:
         return TiledTensor(self.tensor, self.tile)
+
+    @property
+    def below(self) -> Mapping[int, int]:
+        return dict.fromkeys(self.control, self.tiling.count)
 
     def expect_addresses(self, stream: StreamType) -> None:
         """Raise `TypeMismatch` for a ``stream`` of something else."""

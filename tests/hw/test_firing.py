@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,8 +99,8 @@ def test_the_oldest_chunk_goes_first():
         assert [int(value[0, 0]) for value in values] == expected, order
 
 
-def check_fault(graph: Graph, inputs: Any, operator: str, fault: Fault, idle: float) -> None:
-    run = simulate(graph, inputs, FABRIC, idle=idle)
+def check_fault(graph: Graph, inputs: Any, operator: str, fault: Fault, idle: float, hop: int = 0) -> None:
+    run = simulate(graph, inputs, replace(FABRIC, hop=hop), idle=idle)
     (name,) = run.faults
     cycle, found = run.faults[name]
     assert graph.nodes[name].operator.name == operator
@@ -107,13 +108,13 @@ def check_fault(graph: Graph, inputs: Any, operator: str, fault: Fault, idle: fl
     assert run.activity[name][cycle] == STARVED
 
 
-@samples(broken=BROKEN, idle=[0.0, 0.5])
-def test_contract_violations_are_faults(broken: Broken, idle: float):
+@samples(broken=BROKEN, idle=[0.0, 0.5], hop=[0, 1])
+def test_contract_violations_are_faults(broken: Broken, idle: float, hop: int):
     graph = Graph("broken")
     inputs = broken.build(graph)
     with pytest.raises(StreamFault):
         interpret(graph, inputs)
-    check_fault(graph, inputs, broken.operator, broken.fault, idle)
+    check_fault(graph, inputs, broken.operator, broken.fault, idle, hop)
 
 
 @pytest.mark.parametrize("text", ["1 2 S1 3 S1 D", "1 2 S1 3 4 5 6 S1 D", "E1 D"])

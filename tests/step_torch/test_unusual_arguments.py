@@ -180,3 +180,10 @@ def test_attention_over_rows_that_are_repeated(tmp_path: Path) -> None:
     path = step_torch.capture(Written("x _", [code]), data(((2, 8, 8), (1,)), numbers=False), tmp_path / "model.pt2")
     check = step_torch.load(path).check()
     assert check.error <= 1.1 * check.torch_error, str(check)
+
+
+def test_products_that_need_64_bits_are_told_of(tmp_path: Path) -> None:
+    path = step_torch.capture(Written("n", ["n * n"]), (torch.tensor([3, 1 << 20]),), tmp_path / "model.pt2")
+    model = step_torch.load(path)
+    assert model.notes == ("integers have 32 bits here: a product that needs more is not that of torch",)
+    assert not model.check().passed

@@ -47,9 +47,14 @@ def subtract(at: Importer, x: Any, y: Any, alpha: float = 1) -> Any:
 @lowers("aten.mul.Tensor", "aten.mul.Scalar")
 def multiply(at: Importer, x: Any, y: Any) -> Any:
     """x * y, of truths both."""
+    note_width(at)
+    return choose(at, x, y, x, BOOL) if at.dtype is BOOL else binary(at, Mul, x, y)
+
+
+def note_width(at: Importer) -> None:
+    """Tell the user that torch has more bits for a product of integers."""
     if at.meta.dtype == "int64":
         at.notes["integers have 32 bits here: a product that needs more is not that of torch"] = None
-    return choose(at, x, y, x, BOOL) if at.dtype is BOOL else binary(at, Mul, x, y)
 
 
 @lowers("aten.clone.default", "aten.alias.default")

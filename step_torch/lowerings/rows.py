@@ -15,7 +15,7 @@ from step.functions import Add, ArgMax, Cast, Compare, Div, Exp, Log, Max, Mul, 
 from step.language.function import AccumFunction, MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value, sizes
-from step_torch.lowerings.elementwise import alongside, constant, kept
+from step_torch.lowerings.elementwise import alongside, constant, kept, note_width
 from step_torch.pieces import in_blocks, merged
 from step_torch.registry import lowers
 from step_torch.sources import supported
@@ -89,6 +89,7 @@ def any_of(at: Importer, x: Any, dim: list[int] | int | None = None, keepdim: bo
 @lowers("aten.prod.dim_int")
 def product_along(at: Importer, x: Any, dim: int, keepdim: bool = False) -> Value:
     """The product along a dimension, one factor after the other."""
+    note_width(at)
     return reduced(at, x, [dim], keepdim, None, lambda out: Mul(out=out), at.dtype)
 
 
@@ -103,6 +104,8 @@ def so_far(at: Importer, x: Any, dim: int) -> Value:
     loops = sorted(value.layout.loops, key=lambda part: part.axis == axis)
     value = at.joiner.reordered(value, loops, "sums go along one loop")
     function = (Mul if "prod" in at.node.op else Add)(out=_exact(at.dtype))
+    if "prod" in at.node.op:
+        note_width(at)
     made = value.stream.scan(function, name=at.name("so_far"))
     return with_dtype(value, at.rounded(made), at.dtype)
 

@@ -182,8 +182,9 @@ def test_attention_over_rows_that_are_repeated(tmp_path: Path) -> None:
     assert check.error <= 1.1 * check.torch_error, str(check)
 
 
-def test_products_that_need_64_bits_are_told_of(tmp_path: Path) -> None:
-    path = step_torch.capture(Written("n", ["n * n"]), (torch.tensor([3, 1 << 20]),), tmp_path / "model.pt2")
+@pytest.mark.parametrize("code", ["n * n", "n.prod()", "n.cumprod(0)"])
+def test_products_that_need_64_bits_are_told_of(code: str, tmp_path: Path) -> None:
+    path = step_torch.capture(Written("n", [code]), (torch.tensor([1 << 20, 1 << 20]),), tmp_path / "model.pt2")
     model = step_torch.load(path)
     assert model.notes == ("integers have 32 bits here: a product that needs more is not that of torch",)
     assert not model.check().passed

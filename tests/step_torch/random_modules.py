@@ -39,8 +39,11 @@ torch.stack([{a}, -{a}], {d}); {a}.chunk(2, {d})[0]; {a}.unbind({d})[0]; {a}.exp
 """
 PRODUCTS = """
 F.linear({a}, {wide}, {bias}); {a} @ {tall}; F.layer_norm({a}, ({k},), {row}); {a} @ {a}.transpose(-1, -2); {a} + {row}
-F.group_norm({a}, 1); F.conv1d({a}, {filter}, padding=1); F.scaled_dot_product_attention({a}, {a}, {a}, is_causal=True)
+F.group_norm({a}, 1); F.conv1d({a}, {filter}, padding=1)
+F.scaled_dot_product_attention(*[{a}.contiguous()] * 3, is_causal=True)
 """
+"""torch's own attention is wrong where rows lie one over the other in memory, as those of ``unfold`` do."""
+
 KINDS = [
     [each for each in text.replace("\n", ";").split(";") if each.strip()] for text in (SCALARS, ROWS, SHAPES, PRODUCTS)
 ]

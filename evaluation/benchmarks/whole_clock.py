@@ -72,7 +72,7 @@ DESIGNS = {
         "attention.py:small",
         (
             *("hop=1", "stages=6", *(f"cuts.region{at}_{name}=4" for at in range(2) for name in ("product", "part"))),
-            *(*NEAR_MEMORIES, "block_ram_words=16"),
+            *(*NEAR_MEMORIES, "block_ram_words=48"),
         ),
     ),
 }

@@ -134,8 +134,8 @@ def kept(row: dict[str, object]) -> None:
 def shown(rows: list[dict[str, str]]) -> Table:
     """Medians of all seeds, and time over that of the plain fabric."""
     table, times = Table("design", "fabric", "grade", "cycles", "sites", "MHz", "seeds", "time", "slowest path"), {}
-    for name, fabric, speed in dict.fromkeys(map(_kind, rows)):
-        own = sorted((row for row in rows if _kind(row) == (name, fabric, speed)), key=_megahertz)
+    for name, speed, fabric in sorted(set(map(_kind, rows)), reverse=True):  # plain ones first
+        own = sorted((row for row in rows if _kind(row) == (name, speed, fabric)), key=_megahertz)
         middle, clock = own[(len(own) - 1) // 2], median(map(_megahertz, own))
         times[name, fabric, speed] = time = int(middle["cycles"]) / clock
         before = times.get((name, PLAIN, speed))
@@ -145,7 +145,7 @@ def shown(rows: list[dict[str, str]]) -> Table:
 
 
 def _kind(row: dict[str, str]) -> tuple[str, str, str]:
-    return row["design"], row["fabric"], row["speed"]
+    return row["design"], row["speed"], row["fabric"]
 
 
 def _megahertz(row: dict[str, str]) -> float:
@@ -163,7 +163,7 @@ def main() -> None:
     given = parser.parse_args()
     for name in () if given.show else given.designs or DESIGNS:
         for fabric in given.fabric or [PLAIN, FAST]:
-            known = {row["seed"] for row in read() if _kind(row) == (name, fabric, given.speed)}
+            known = {row["seed"] for row in read() if _kind(row) == (name, given.speed, fabric)}
             for row in placements(name, fabric, given.speed, given.seeds, known):
                 kept(row)
     Console(width=200).print(shown(read()))

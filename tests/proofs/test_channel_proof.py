@@ -46,7 +46,7 @@ class Values:
 
     words: int
     header = data.StructLayout({"value": 1})
-    most_rows = 0
+    most_rows = bound = 0
 
     @property
     def word_bits(self) -> int:

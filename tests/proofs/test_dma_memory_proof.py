@@ -41,7 +41,11 @@ READ = [
     ("asked + takes", "asked + 1"),
     ("(reserved == 0)", "(reserved <= 1)"),
 ]
-CUT = [*READ, ("at == parts - 1", "at == 0"), ("Mux(self.skip, 0, at + 1)", "at + 1")]
+CUT = [
+    *READ,
+    ("at == parts - 1", "at == 0"),
+    ("counts(m, at, self.pop, self.skip)", "counts(m, at, self.pop, self.skip & 0)"),
+]
 GATHERED = [*READ, ("Mux(whole, self.pop, present)", "present")]
 DEEP = [*READ, ("following.eq(out + pop)", "following.eq(out)"), ("up=came", "up=comes")]
 

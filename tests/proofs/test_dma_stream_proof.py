@@ -36,7 +36,7 @@ SOURCE = [
     ("m.If(leaves)", "m.If(self.pop)"),
     ("level.eq(goes_on - 1), empty", "level.eq(goes_on), empty"),
 ]
-LONG = [("Mux(last, 0, place + 1)", "place + 1")]
+LONG = [("counts(m, place, moves, last)", "counts(m, place, moves, last & 0)")]
 SINK = [
     ("level >= stop", "level > stop"),
     ("counts[level].eq(0), ", ""),

@@ -23,7 +23,7 @@ MUTANTS = [("first = firing.latched(begins)", "first = begins")]
 STREAMED = [("datapath.emit.eq(firing.fired(self._emits))", "datapath.emit.eq(0)")]
 EXCLUSIVE = [
     ("Mux(Mux(comes, first, began), Array", "Mux(Mux(comes, first, 0), Array"),
-    ("m.d.sync += held.eq(first)", "m.d.sync += held.eq(0)"),
+    ('held(m, first, comes, "held")', 'held(m, first & 0, comes, "held")'),
     ("result.cycles, number, passes, word", "result.cycles, 0, passes, word"),
 ]
 ROWS = "tiles have as many rows as each other"

@@ -23,8 +23,8 @@ SKELETON = [
     ("pulses = delay.o", "pulses = Cat(delay.o[0], self.fires)"),
     ("DelayLine(len(pulses), offset)", "DelayLine(len(pulses), offset + 1)"),
     ("(each.rank != first.rank)", "(each.rank < first.rank)"),
-    ("phase.eq(phase + 1)", "phase.eq(last)"),
-    ("cycles) - 1)\n        self._m.d.comb += self._busy", "cycles) - 2)\n        self._m.d.comb += self._busy"),
+    ("(phase != last, phase + 1)", "(phase != last, last)"),
+    ("else cycles) - 1)", "else cycles) - 2)"),
 ]  # fmt: skip
 TWICE, ONCE, CONTROL = words(1, 2), words(1, 1), control(1)
 

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In
 from hw.firing.status import ProgramStatus
 from hw.firing.waits import WaitReport
 from hw.links.channel import ChannelFifo
-from hw.links.layout import TokenFormat, input_formats, is_far
+from hw.links.layout import TokenFormat, is_far, read_format
 from hw.memory.scratchpads import hardware, ports
 from hw.units import constants_of, unit_of
 from hw.verilog.modules import Parametric, flat_ports
@@ -138,8 +138,7 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
     capacity = netlist.slots(edge) + getattr(producer, "in_flight", 0)
     spare = components[consumer].spare(port) if hasattr(components[consumer], "spare") else 0
     legal = re.sub(r"\W", "_", edge.name)
-    writer, reader = (netlist.graph.nodes[name] for name in (edge.producer[0], consumer))
-    read_as = input_formats(reader, netlist)[port]
+    writer, read_as = netlist.graph.nodes[edge.producer[0]], read_format(edge, netlist)
     format = read_as if read_as.bound else TokenFormat.of(edge, netlist.at(writer))
     channel = ChannelFifo(
         format,

@@ -145,14 +145,17 @@ def cycles_of(format: TokenFormat, header: Any) -> Any:
     return largest(1, format.words_of(header.rows)) if format.most_rows else format.cycles
 
 
+def read_format(channel: Channel, netlist: Netlist) -> TokenFormat:
+    """The format of ``channel`` where it is read, with a bound where wires are long: it takes a part of the cycle."""
+    reader, port = channel.consumer
+    node = netlist.graph.nodes[reader]
+    format, bound = TokenFormat.of(channel, netlist.at(node)), node.operator.below.get(port)
+    return format if bound is None or not is_far(netlist) else BoundedFormat(**vars(format), bound=bound)
+
+
 def input_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
-    """Formats at the inputs of ``node``, with its bounds where wires are long: they take a part of the cycle."""
-    fabric, bounds = netlist.at(node), node.operator.below if is_far(netlist) else {}
-    formats = (TokenFormat.of(each, fabric) for each in netlist.inputs(node))
-    return tuple(
-        BoundedFormat(**vars(format), bound=bounds[port]) if port in bounds else format
-        for port, format in enumerate(formats)
-    )
+    """Formats at the inputs of ``node``."""
+    return tuple(read_format(each, netlist) for each in netlist.inputs(node))
 
 
 def output_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
